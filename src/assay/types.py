@@ -363,6 +363,7 @@ class CorpusInfo:
     skipped: Mapping[str, int] = field(default_factory=dict)  # by reason
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()  # line ranges without a content hash whose text changed since they were committed
     root_commit: str | None = None  # first commit of the work tree; None outside of git and in a shallow clone
     file_digests: Mapping[str, str] = field(default_factory=dict)  # short, by path; empty for a very large corpus
 

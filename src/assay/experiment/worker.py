@@ -31,6 +31,7 @@ from assay.experiment.sessions import (
     run_interleaved,
 )
 from assay.experiment.spec.model import EngineFactory
+from assay.gold.git_history import find_stale_ranges
 from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store
 from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Suite
@@ -114,6 +115,7 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
             skipped=_count_skipped(corpus),
             notes=corpus.notes,
             problems=prepared.problems,
+            stale=tuple(target.anchor for target in find_stale_ranges(gold, corpus)),
             root_commit=_root_commit(corpus),
             file_digests=_file_digests(corpus),
         ),

@@ -61,7 +61,7 @@ def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> 
     span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), location), ranged["digest"]
     if digest is not None and not _DIGEST.fullmatch(digest):
         message = f"invalid content hash in '{text}': expected {DIGEST_LENGTH} hex digits after '#'"
-        raise location.error(message, "remove the hash and run `assay gold reanchor --digest`")
+        raise location.error(message, "remove the hash and run `assay gold lint SET --fix`")
     return Target(span, grade, digest=digest)
 
 
@@ -131,14 +131,14 @@ _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
     """Locate the targets and adversaries of a gold set; raise on problems, or return them if `missing="report"`."""
     index = AnchorIndex(corpus)
-    checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
+    checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in all_targets(query)}
     problems = tuple(_problems(gold, checks))
     if problems and missing == "error":
         raise _error(problems)
     queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
     judged = tuple(replace(query, irrelevant=tuple(index.find_irrelevant(query))) for query in queries)
     notes = [
-        f"{target.anchor} was found at {resolved.span} by its content hash; update the range with `assay gold reanchor`"
+        f"{target.anchor} was found at {resolved.span} by its content hash; `assay gold reanchor` updates the range"
         for target, resolved in checks.items()
         if isinstance(resolved, Target) and target.digest is not None and resolved.span != target.span
     ]
@@ -148,7 +148,7 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     return Resolution(replace(gold, queries=judged), problems, tuple(notes))
 
 
-def _all_targets(query: Query) -> Iterator[Target]:
+def all_targets(query: Query) -> Iterator[Target]:
     yield from query.targets
     yield from (adversary.target for adversary in query.adversaries)
 
@@ -167,7 +167,7 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    resolved = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
+    resolved = [(target, there) for target in all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in resolved):
         return
     relevant = sum(isinstance(checks[target], Target) for target in query.targets)
@@ -191,7 +191,7 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
             "the gold set may be for another corpus"
         )
         hint = f"check the revision and root of {gold.corpus.repository}, or use another corpus"
-        first = next(query for query in gold.queries if any(t.span.path in absent for t in _all_targets(query)))
+        first = next(query for query in gold.queries if any(t.span.path in absent for t in all_targets(query)))
         yield AnchorProblem("other-corpus", "", "", message, gold.source, first.line, hint)
     lines = AnchorLines(gold)
     for query in gold.queries:
@@ -200,7 +200,7 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
             line = lines.find(query, anchor) if anchor else query.line
             return AnchorProblem(code, query.id, anchor, message, gold.source, line, hint)
 
-        for target in _all_targets(query):
+        for target in all_targets(query):
             unresolved = checks[target]
             if isinstance(unresolved, UnresolvedTarget):
                 yield problem(unresolved.code, target.anchor, unresolved.message, unresolved.hint)
@@ -304,7 +304,8 @@ class AnchorIndex:
                 count = f"{len(starts)} line ranges" if starts else "no line range"
                 match = "match" if starts else "matches"
                 message = f"the content of {target.anchor} changed: {count} of the file {match} its content hash"
-                return UnresolvedTarget("content", message, "run `assay gold reanchor`, or correct the range")
+                hint = "run `assay gold reanchor SET --to HEAD`, or correct the range"
+                return UnresolvedTarget("content", message, hint)
             start, end = starts[0], starts[0] + end - start
         if end > len(lines):
             count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import getpass
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from assay.corpus import decode_text, read_text
 from assay.corpus.git import git, parse_hunk, read_blobs
 from assay.corpus.sources import find_work_tree
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import AssayError, SetupError
-from assay.types import Corpus
+from assay.gold.anchors import AnchorLines, all_targets, content_digest
+from assay.syntax.text import split_lines
+from assay.types import Corpus, GoldSet, Target
 
 #: Starts a commit in the output of git; paths and diff lines never start with it.
 _BEGIN: Final = "\x01"
@@ -119,6 +123,51 @@ def commit_of(corpus: Corpus) -> str:
         return corpus.revision
     top = find_work_tree(corpus.root)
     return _try_git("rev-parse", "--verify", "--quiet", "HEAD", directory=top) if top else ""
+
+
+def written_commits(gold: GoldSet, root: Path) -> dict[Target, str]:
+    """Return the commit that wrote each target into the gold file, if the corpus is in the same work tree.
+
+    Targets in uncommitted lines are left out.
+    """
+    source = Path(gold.source or "").absolute()
+    top = find_work_tree(root.absolute())
+    if top is None or not source.is_file() or find_work_tree(source.parent) != top:
+        return {}
+    blame = _try_git("blame", "--porcelain", "-w", "--no-textconv", "--", source.name, directory=source.parent)
+    commits = re.findall(r"^([0-9a-f]{40,64}) [0-9]+ [0-9]+", blame, re.MULTILINE)  # one per line of the file
+    lines, written = AnchorLines(gold), {}
+    for query in gold.queries:
+        for target in all_targets(query):
+            number = lines.find(query, target.anchor)
+            if number is not None and number <= len(commits) and commits[number - 1].strip("0"):
+                written[target] = commits[number - 1]
+    return written
+
+
+def reanchor_hint(source: str) -> str:
+    return f"assay gold reanchor {source} --to HEAD --digest --in-place"
+
+
+def find_stale_ranges(gold: GoldSet, corpus: Corpus) -> tuple[Target, ...]:
+    """Return the line ranges without a content hash whose text changed since the commit that wrote them."""
+    unguarded = {t for query in gold.queries for t in all_targets(query) if t.span.start and not (t.symbol or t.digest)}
+    if gold.corpus.kind != "path" or not unguarded:
+        return ()
+    known = {file.path for file in corpus.files}
+    commits = written_commits(gold, corpus.root)
+    ranges = [target for target in commits if target in unguarded and target.span.path in known]
+    names = dict.fromkeys(f"{commits[target]}:./{target.span.path}" for target in ranges)
+    texts = dict(zip(names, read_blobs(names, cwd=corpus.root), strict=True)) if names else {}
+    stale = []
+    for target in ranges:
+        path, lines = target.span.path, slice((target.span.start or 1) - 1, target.span.end)
+        before = texts[f"{commits[target]}:./{path}"]
+        if before is not None:
+            old, new = split_lines(decode_text(before)), split_lines(read_text(corpus, path))
+            if content_digest(old[lines]) != content_digest(new[lines]):
+                stale.append(target)
+    return tuple(stale)
 
 
 def user_name(directory: Path) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.experiment.records.directory import HTML
 from assay.gold import overlaps
+from assay.gold.git_history import reanchor_hint
 from assay.gold.query_properties import find_duplicates, have_same_targets, language_of
 from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import measure_costs, timing_conditions
@@ -102,6 +103,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     synthetic = synthetic_sets(run)
     suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
     warnings = (
+        *_stale_ranges(run),
         *reference_warnings(run, scores, case.primary, (challenger, claim.baseline)),
         *map(mismatch_text, mismatches),
         *_warnings(case, summaries, mismatches, len(units)),
@@ -225,6 +227,18 @@ def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
         words = f"{abs(gap):.3f} {'less' if gap > 0 else 'more'}" if abs(gap) >= _SHOWN_GAP else "as much"
         text += f"; a keyword search reaches {keywords.mean:.3f}, {words}"
     return text + "."
+
+
+def _stale_ranges(run: Run) -> Iterator[str]:
+    for gold in run.suite.golds:
+        stale = run.header.corpora[gold.name].stale if gold.name in run.header.corpora else ()
+        if stale:
+            ranges = "1 line range" if len(stale) == 1 else f"{len(stale)} line ranges"
+            example = f"such as {stale[0]}" if len(stale) > 1 else stale[0]
+            yield (
+                f"{ranges} of {gold.name} changed since committed, {example}: scores may be wrong; "
+                f"run `{reanchor_hint(gold.source or 'SET')}`."
+            )
 
 
 def _warnings(

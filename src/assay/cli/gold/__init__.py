@@ -190,7 +190,11 @@ command(
       sure       found by name, most lines survive      low    weak evidence: check it        lost  nothing similar
     """,
     value("gold", "Gold file in any format", metavar="SET"),
-    flag("--from REV", "Migrate from this commit [default: that of the corpus or labels]", dest="old"),
+    flag(
+        "--from REV",
+        "Migrate from this commit [default: that of the corpus, labels or lines of SET]",
+        dest="old",
+    ),
     flag("--to REV", "Migrate to this commit", dest="new"),
     flag("--repo PATH", "Use this Git repository, bare or not [default: that of the corpus]"),
     Group(

@@ -146,12 +146,18 @@ def reanchor_command(args: Namespace) -> int:
             raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
         return _add_digests(args, gold)
 
-    old = args.old or reanchoring.labeled_revision(gold)
+    written = {} if args.old or args.repo else reanchoring.find_written(gold)
+    old = args.old or next(iter(written.values()), None) or reanchoring.labeled_revision(gold)
     info(args, f"comparing {old} with {args.new}")
-    moves = reanchoring.reanchor(gold, reanchoring.locate_commits(gold, args.repo, old, args.new))
+    located = reanchoring.locate_commits(gold, args.repo, old, args.new)
+    moves = reanchoring.reanchor(gold, replace(located, written=written))
     notes: list[str] = []
     unlabeled = reanchoring.count_unlabeled(gold)
-    if unlabeled and not args.old and not gold.corpus.rev:
+    if written:
+        several = len(set(written.values()))
+        commits = f"{several} commits" if several > 1 else f"commit {moves.old[:12]}"
+        notes.append(f"the set names no commit; its targets are taken as written at {commits} of {args.gold}")
+    elif unlabeled and not args.old and not gold.corpus.rev:
         count = f"anchors without a label that says their commit: {unlabeled}"
         notes.append(f"{count}; taken as made at {reanchoring.labeled_revision(gold)[:12]}, as the others are")
     if args.out or args.in_place:

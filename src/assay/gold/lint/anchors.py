@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from assay.gold.anchors import find_digest
+from assay.gold.anchors import all_targets, content_digest, find_digest
+from assay.gold.git_history import find_stale_ranges, reanchor_hint
 from assay.gold.lint.rules import RULE_BY_NAME, LintContext, LintFinding, Repair
 from assay.syntax.text import count_lines, split_lines
 from assay.types import Span, Target
@@ -99,7 +100,34 @@ def _check_revision(view: LintContext) -> Iterator[LintFinding]:
         yield view.finding("corpus-not-pinned", None, "", unpinned, hint)
     if spec.rev and opened and _COMMIT.fullmatch(spec.rev) and not opened.startswith(spec.rev):
         yield view.finding("other-revision", None, "", f"the set names revision {spec.rev}, but {opened} was opened")
-    ranges = [t for query in view.gold.queries for t in query.targets if t.span.start is not None and not t.digest]
-    if spec.kind == "path" and ranges:
-        message = f"{len(ranges)} line ranges have no content hash, and the corpus is a directory without a revision"
-        yield view.finding("ranges-unguarded", None, "", message, "use symbol anchors, or add content hashes")
+    yield from _check_ranges(view)
+
+
+def _check_ranges(view: LintContext) -> Iterator[LintFinding]:
+    source = view.gold.source or ""
+    stale = find_stale_ranges(view.gold, view.corpus)
+    for query in view.gold.queries:
+        for target in (target for target in all_targets(query) if target in stale):
+            message = f"the lines {target.anchor} changed since {PurePosixPath(source).name} was committed with them"
+            yield view.finding("range-stale", query, target.anchor, message, f"run `{reanchor_hint(source)}`")
+    unguarded = [
+        (query, target)
+        for query in view.gold.queries
+        for target in all_targets(query)
+        if target.span.start is not None and not target.symbol and not target.digest and target not in stale
+    ]
+    if view.gold.corpus.kind != "path" or not unguarded:
+        return
+    if not source.endswith((".yaml", ".yml")):  # other formats cannot store hashes
+        message = f"{len(unguarded)} line ranges have no content hash, and the corpus is a directory without a revision"
+        hint = f"convert the set: assay gold convert {source} --to native --out gold.yaml"
+        yield view.finding("ranges-unguarded", None, "", message, hint if source else "use symbol anchors")
+        return
+    message = "a line range has no content hash, and the corpus is a directory without a revision"
+    for query, target in unguarded:
+        lines = split_lines(view.text(target.span.path)) if target.span.path in view.files else ()
+        if target.span.start is not None and target.span.end is not None and target.span.end <= len(lines):
+            digest = content_digest(lines[target.span.start - 1 : target.span.end])
+            repair = Repair(target.anchor, replace(target, digest=digest).anchor)
+            hint = f"add hashes with `assay gold lint {source} --fix`, or use symbol anchors"
+            yield view.finding("ranges-unguarded", query, target.anchor, message, hint, repair)

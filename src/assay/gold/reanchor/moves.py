@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -13,6 +14,7 @@ from assay.corpus.git import fetch_commit, git, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest, find_digest
+from assay.gold.git_history import written_commits
 from assay.gold.reanchor.commits import CommitPair, CommitTree, GitRepository
 from assay.gold.reanchor.config import DEFAULT, ReanchorConfig
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
@@ -78,6 +80,7 @@ class RepoCommits:
     repository: GitRepository
     old: str
     new: str
+    written: Mapping[Target, str] = field(default_factory=dict)  # commits of targets labeled at another one than `old`
 
 
 def locate_commits(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
@@ -114,7 +117,22 @@ def labeled_revision(gold: GoldSet) -> str:
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
     labels = f": its labels name {listed}{more}" if any(commits) else ""
     message = f"'{gold.name}' does not state the commit of its labels{labels}"
-    raise GoldError(message, file=gold.source, hint="set the commit with --from")
+    hint = f"name the commit that it was written for: assay gold reanchor {gold.source} --from COMMIT --to HEAD"
+    raise GoldError(message, file=gold.source, hint=hint)
+
+
+def find_written(gold: GoldSet) -> dict[Target, str]:
+    """Return the commit that wrote each target into the gold file, or HEAD if the line is not committed.
+
+    The result is empty if the set or its labels name a commit, or if Git does not track the gold file.
+    """
+    labeled = gold.corpus.rev or any(label.commit for query in gold.queries for label in query.labels)
+    if labeled or gold.corpus.kind != "path" or not gold.source:
+        return {}
+    root = Path(gold.source).parent / Path(gold.corpus.value).expanduser()
+    written = written_commits(gold, root / (gold.corpus.root or ""))
+    every = [target for query in gold.queries for _, target in _targets(query)]
+    return {target: written.get(target, "HEAD") for target in every} if written else {}
 
 
 def count_unlabeled(gold: GoldSet) -> int:
@@ -130,17 +148,17 @@ def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
 
 
 def reanchor(gold: GoldSet, located: RepoCommits, config: ReanchorConfig = DEFAULT) -> GoldMoves:
-    old, new = (CommitTree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
-    pair = CommitPair(old, new, config)
+    new = CommitTree(located.repository, located.new, config.file_bytes)
+    pairs = cache(lambda commit: CommitPair(CommitTree(located.repository, commit, config.file_bytes), new, config))
     known: dict[Target, TargetMove] = {}
     rows: list[LabelMove] = []
     for query in gold.queries:
         for role, target in _targets(query):
             if target not in known:
-                known[target] = _relocate(pair, target)
+                known[target] = _relocate(pairs(located.written.get(target, located.old)), target)
             rows.append(LabelMove(query.id, role, known[target]))
     moved = {target: move.new for target, move in known.items() if move.new and _has_lines(move.new)}
-    digests = {target: _digest(pair, new.span) for target, new in moved.items()}
+    digests = {target: _digest(pairs(located.old), new.span) for target, new in moved.items()}
     return GoldMoves(gold, located.old, located.new, tuple(rows), digests)
 
 
