@@ -193,6 +193,13 @@ queries:
   - id: given-away
     retrieval: {primary: ["shop/tax.py::tax_rate"]}
     cognitive: {human: what does tax_rate look up?}
+  - id: copied-comment
+    retrieval: {primary: ["shop/price.py::Basket"]}
+    cognitive: {human: which lines does a customer want to buy?}
+  - id: draft
+    retrieval: {primary: ["shop/price.py::Basket.add"]}
+    cognitive: {human: where does a bargain enter the books?}
+    tags: {status: draft}
 """,
     # G112
     "symlinks": """\

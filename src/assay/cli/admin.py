@@ -22,6 +22,7 @@ from assay.experiment.spec import FILE, load_spec
 from assay.experiment.spec.starter import starter_config, starter_gold
 from assay.files import write_atomic
 from assay.gold import load_gold, resolve
+from assay.gold.mining.drafts import DraftRules
 from assay.processes.running import ProgramSpec, run_process
 from assay.report.render.document import Block, Cell, Paragraph, Tone, table
 from assay.search.config import load_search_config
@@ -38,15 +39,25 @@ def init_command(args: Namespace) -> int:
         if path.exists():
             raise ConfigError("exists already", file=path, hint="remove it first, or edit it: init overwrites nothing")
     corpus = open_corpus(parse_spec(str(Path(args.folder))))
-    text, drafts = starter_gold(corpus)
+    text, drafts, sources = starter_gold(corpus)
     write_atomic(gold, text)
     write_atomic(config, starter_config())
-    blocks = (
-        f"{gold}: {len(drafts)} drafts, from {len(corpus.files)} files. Rewrite each `human` line as a question.",
+    origins = {"history": "commits", "docs": "documents", "rules": "messages", "comments": "comments", "names": "names"}
+    counts = ", ".join(f"{count} from {origins[how]}" for how, count in sources.items())
+    few = "Fewer than 30: the history and the texts of this code yield no more. Add questions of your own."
+    blocks: list[Block | str] = [
+        f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
+        *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),
         f"{config}: what to run. Add your own engine under [engines.NAME].",
-        "Then: assay run",
-    )
-    data = {"schema": "assay/init/1", "config": str(config), "gold": str(gold), "targets": list(drafts)}
+        "Then: assay gold review (accept, reword or reject each draft), or assay run",
+    ]
+    data = {
+        "schema": "assay/init/1",
+        "config": str(config),
+        "gold": str(gold),
+        "targets": list(drafts),
+        "sources": sources,
+    }
     emit_blocks(args, "A first gold set", blocks, data)
     return 0
 

@@ -298,6 +298,12 @@ class CodeIndex:
     def file_counts(self) -> Counter[str]:
         return Counter(word for file in self.files.values() for word in stem_all(parts(file.text)))
 
+    @cached_property
+    def _functions(self) -> tuple[DefinitionRef, ...]:
+        return tuple(
+            ref for ref in self.definitions if ref.definition.kind in ("function", "method") and self.can_be_target(ref)
+        )
+
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
         definitions = self.files[path].definitions
         return (self.definition(path, at) for at, d in enumerate(definitions) if d.kind in TARGET_KINDS)
@@ -337,6 +343,15 @@ class CodeIndex:
 
     def text(self, ref: DefinitionRef) -> str:
         return "\n".join(self._lines(ref.path)[ref.definition.start - 1 : ref.definition.end])
+
+    def documentation(self, ref: DefinitionRef) -> str:
+        """Return the docstring of a definition, or else the comment above it, as written."""
+        file = self.files[ref.path]
+        return "\n".join(comment.text for comment in find_documentation(file.definitions, file.comments)[ref.position])
+
+    def count_containing(self, stems: frozenset[str]) -> int:
+        """Return the number of functions and methods of the project that contain all stems."""
+        return sum(stems <= self.stems_of(ref) for ref in self._functions)
 
     def resolve(self, target: Target) -> Target | None:
         resolved = self._anchors.look_up(target)

@@ -1,4 +1,4 @@
-"""Properties of queries: leakage, language, terms that differ between phrasings, identifiers, and duplicates."""
+"""Properties of queries: leakage, copied comments, language, differing terms, identifiers, and duplicates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 from assay.corpus.file_types import detect_type
 from assay.syntax.identifiers import STOP_WORDS, parts, stem, words
+from assay.syntax.prose import split_sentences
 from assay.types import Query, Target
 
 _SHORTEST_STEM = 3  # letters; otherwise `uses`, `used` and `us` would be one word
@@ -146,3 +147,45 @@ def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
 
 def have_same_targets(query: Query, other: Query) -> bool:
     return {target.anchor for target in query.primaries} == {target.anchor for target in other.primaries}
+
+
+_LETTERS: Final = re.compile(r"[^\W_]+")
+#: Words of the question templates.
+_ASKING: Final = frozenset({"where", "code", "work", "out", "decide", "check", "whether", "which", "implementation"})
+
+
+class CopyRules:
+    fewest: int = 3  # content words; shorter questions share all words with some sentence by chance
+    share: float = 0.8  # of the content words in one sentence of the comment
+    run: int = 4  # consecutive content words
+
+
+def is_copied(question: str, comment: str) -> bool:
+    """Return whether a question repeats a comment: most of its words from one sentence, or a run of its words."""
+    if len(_stems(question)) < CopyRules.fewest:
+        return False
+    return copied_share(question, comment) >= CopyRules.share or longest_run(question, comment) >= CopyRules.run
+
+
+def copied_share(question: str, comment: str) -> float:
+    """Return the largest share of the question's content words that one sentence of the comment contains."""
+    own = set(_stems(question))
+    sentences = [set(_stems(sentence)) for sentence in _sentences(comment)]
+    return max((len(own & words) / len(own) for words in sentences if own), default=0.0)
+
+
+def longest_run(question: str, comment: str) -> int:
+    """Return the largest number of consecutive content words that the question shares with the comment."""
+    own = _stems(question)
+    matchers = (difflib.SequenceMatcher(None, own, _stems(sentence), False) for sentence in _sentences(comment))
+    return max((matcher.find_longest_match().size for matcher in matchers), default=0)
+
+
+def _sentences(comment: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", comment):
+        yield from split_sentences(paragraph)
+
+
+def _stems(text: str) -> Sequence[str]:
+    words = [word.lower() for word in _LETTERS.findall(text)]
+    return [stem(word) for word in words if word not in STOP_WORDS and word not in _ASKING]

@@ -11,10 +11,9 @@ import jsonschema
 import pytest
 import referencing
 
-from assay.experiment.ledger import LedgerSettings, ledger_plan
 from assay.experiment.spec import Spec, load_spec
 from assay.experiment.spec.load import shipped_experiments
-from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLE_NAMES, TABLES, VARIANT_KEYS, read_table
+from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLE_NAMES, TABLES, VARIANT_KEYS
 from assay.experiment.spec.starter import starter_config
 from assay.experiment.spec.variants import ENGINE_KEYS
 from assay.experiment.tuning import TuneSettings
@@ -102,56 +101,28 @@ def test_starter_file_fits_schema_and_reader(tmp_path):
     assert load_spec(written(tmp_path, text)).gold == (str(tmp_path / "gold.yaml"),)
 
 
-def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
+def test_starter_file_fits_schema_and_reader_without_comment_marks(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.experiment.spec.starter.which", lambda program: program)  # every tool is installed
     text = uncommented(starter_config())
     validator().validate(tomllib.loads(text))
-    written(tmp_path, "[run]\nk = 3\n", "base.toml")
-    spec = load_spec(written(tmp_path, text))
-    names = [subject.name for subject in spec.entries()]
-    assert names[:4] == ["builtin", "mine", "ours", "no-stem"]
-    assert spec.analysis_plan().family == tuple(
-        name for name in names if name == "no-stem" or name.startswith("weights:")
-    )
-    assert len(spec.analysis_plan().family) == 5
-    assert names[-5:] == ["without stem", "without scope", "random", "keywords", "oracle"]
-    assert read_table(TuneSettings, spec, "tune", spec.tune).params
-    assert ledger_plan(spec).path == tmp_path / "ledger.jsonl"
+    names = [subject.name for subject in load_spec(written(tmp_path, text)).entries()]
+    tools = ["ripgrep-literal", "semble-cli", "probe", "ck", "colgrep", "octocode"]
+    assert names[:9] == ["builtin", "mine", "ours", *tools]
 
 
-def test_starter_file_names_every_key_of_every_table():
-    said = tomllib.loads(uncommented(starter_config()))
-    assert set(said) == {*TABLES, "extends"}
-    assert {key for table in said["variants"].values() for key in table} == set(VARIANT_KEYS)
-    assert {key for table in said["sweeps"].values() for key in table} == set(SWEEP_KEYS)
-    assert {key for table in said["engines"].values() for key in table} >= {"kind", "per", *ENGINE_KEYS}
-    assert set(said["tune"]) == {field.name for field in fields(TuneSettings)}
-    assert set(said["ledger"]) == {field.name for field in fields(LedgerSettings)}
+def test_starter_file_lists_only_installed_tools(monkeypatch):
+    monkeypatch.setattr("assay.experiment.spec.starter.which", lambda program: program if program == "ck" else None)
+    assert set(tomllib.loads(uncommented(starter_config()))["engines"]) == {"builtin", "mine", "ours", "ck"}
 
 
-def test_starter_file_names_every_key_with_its_default():
-    given = tomllib.loads(uncommented(starter_config().partition("# Any command line")[0]))["run"]
-    defaults = Spec(gold=("gold.yaml",))
-    assert set(given) == set(KEYS)
-    for key in (
-        "references",
-        "max_timeouts",
-        "threads",
-        "interleave",
-        "k",
-        "margin",
-        "alpha",
-        "seed",
-        "timeout",
-        "index_timeout",
-        "out",
-        "cluster",
-    ):
-        assert given[key] == getattr(defaults, key), key
-    assert tuple(given["measures"]) == defaults.analysis_plan().measures
-    assert (given["primary"], given["baseline"]) == (
-        defaults.analysis_plan().primary,
-        defaults.analysis_plan().baseline,
-    )
+def test_starter_file_is_short():
+    assert len(starter_config().splitlines()) <= 40
+
+
+def test_reference_page_names_every_key():
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "settings.md").read_text("utf-8")
+    keys = {*KEYS, *VARIANT_KEYS, *SWEEP_KEYS, *ENGINE_KEYS, *(field.name for field in fields(TuneSettings))}
+    assert [key for key in keys if f"| `{key}` |" not in page] == []
 
 
 def test_schema_takes_the_engine_of_the_tests(tmp_path: Path):

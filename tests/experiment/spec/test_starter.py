@@ -4,6 +4,8 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.experiment.spec.starter import starter_gold
+from assay.gold import load_gold
+from assay.gold.query_properties import is_copied
 from assay.types import CorpusSpec
 
 STEPS = "".join(f"    step({number});\n" for number in range(20))
@@ -69,7 +71,36 @@ def test_starter_drafts_nothing_that_is_defined_more_than_once(tmp_path):
     assert drafts(tmp_path, shop__py=text) == ("shop.py::price",)
 
 
-def test_no_two_drafts_ask_the_same_words(tmp_path):
+def test_names_of_two_definitions_are_not_drafted(tmp_path):
     body = "    step()\n" * 9
     files = {f"part{n}__py": f"def add_rule():\n{body}\n\ndef other{n}():\n    step()\n" for n in range(2)}
-    assert drafts(tmp_path, **files, last__py=f"def run():\n{body}") == ("last.py::run", "part0.py::add_rule")
+    assert drafts(tmp_path, **files, last__py=f"def run():\n{body}") == ("last.py::run", "part0.py", "part1.py")
+
+
+SHOP = """\
+class Basket:
+    def total(self, rates, shipping):
+        \"\"\"Compute the sum of all lines including the duty of each country.\"\"\"
+        if not self.lines:
+            raise ValueError("the basket has no lines")
+        duty = sum(rates[line.country] for line in self.lines)
+        return duty + shipping
+
+    def merge(self, other):
+        \"\"\"Combine two baskets of one customer after a login.\"\"\"
+        self.lines += other.lines
+        self.customer = other.customer
+        return self
+"""
+
+
+def test_drafts_are_marked_questions_that_do_not_copy_comments(tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    text, anchors, sources = starter_gold(open_corpus(CorpusSpec("path", str(tmp_path))))
+    assert text.count("tags: {status: draft}") == len(anchors) == sum(sources.values())
+    gold = tmp_path / "gold.yaml"
+    gold.write_text(text)
+    queries = load_gold(gold).golds[0].queries
+    assert 'where does the error "the basket has no lines" come from?' in {query.headline for query in queries}
+    assert all(query.headline.endswith("?") for query in queries)
+    assert not any(is_copied(query.headline, SHOP) for query in queries)

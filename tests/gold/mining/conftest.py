@@ -143,9 +143,7 @@ def committed(tmp_path_factory):
     run_git(root, "init", "-q", "-b", "main")
     early = NET.replace("        self.failures += 1\n", "").replace("2**self.failures", "2")
     commit(root, "Start", {**FILES, "pkg/net.py": early})
-    commit(
-        root, "fix: waiting time of a failed download does not grow when it is tried again (#7)", {"pkg/net.py": NET}
-    )
+    commit(root, "fix: limit the waiting time of a failed download (#7)", {"pkg/net.py": NET})
     commit(root, "Fix typos in the comments", {"pkg/store.py": STORE.replace("another", "an other")})
     commit(root, "wip", {"pkg/store.py": STORE})
     run_git(root, "checkout", "-q", "-b", "topic")

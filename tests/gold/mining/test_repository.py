@@ -19,8 +19,8 @@ def texts(found):
 def test_commits_and_merged_pull_requests_lead_to_what_they_changed(repository, make_ground):
     found = mine_history(make_ground(repository), WANTED)
     assert texts(found) == {
-        "waiting time of a failed download does not grow when it is tried again": {"pkg/net.py::Backoff.next_wait": 2},
-        "which code strips blanks from the entry that is read from a cache file?": {"pkg/store.py::read_entry": 2},
+        "where do we limit the waiting time of a failed download?": {"pkg/net.py::Backoff.next_wait": 2},
+        "where do we strip blanks from the entry that is read from a cache file?": {"pkg/store.py::read_entry": 2},
     }
     assert {intent.origin.source.partition(", ")[2] for intent in found.intents} == {
         "pull request 7",
@@ -74,7 +74,7 @@ def test_of_a_class_and_its_method_the_method_is_meant(repository, make_ground):
         '    archive = 1\n\n    def send_request(self, body):\n        """Write',
     )
     text = text.replace("self.socket.sendall(body)", "self.socket.sendall(body + b'archive')")
-    subject = "Send a mark of the archive behind the body that is written to the socket"
+    subject = "Send a mark of the archive behind the body to the socket"
     assert changed_by(repository, make_ground, subject, text) == {"pkg/net.py::Transport.send_request": 2}
 
 

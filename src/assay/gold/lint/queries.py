@@ -13,6 +13,7 @@ from assay.gold.query_properties import (
     find_duplicates,
     find_identifiers,
     have_same_targets,
+    is_copied,
     is_symbol_query,
     leakage,
 )
@@ -52,6 +53,21 @@ def check(view: LintContext) -> Iterator[LintFinding]:
                 message = f"query '{query.id}' quotes '{quoted}', the name of its target {target.anchor}"
                 yield view.finding("answer-given-away", query, target.anchor, message)
                 break
+        for target in query.primaries:
+            if target.symbol and is_copied(query.headline, _comment(view, target)):
+                message = f"query '{query.id}' repeats the comment of its target {target.anchor}"
+                yield view.finding("comment-copied", query, target.anchor, message)
+                break
+        if query.tags.get("status") == "draft":
+            yield view.finding("query-draft", query, "", f"query '{query.id}' is a draft")
+
+
+def _comment(view: LintContext, target: Target) -> str:
+    outline, span = view.outline(target.span.path), target.unit or target.span
+    if outline is None or span.start is None:
+        return ""
+    inside = (d for d in outline.definitions if span.start <= d.name_line <= (span.end or span.start))
+    return next((d.doc for d in inside), "")
 
 
 def count_leakage(view: LintContext) -> LeakageCounts:

@@ -180,7 +180,7 @@ def _named_targets(code: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
 
 
 #: Declarations without an implementation.
-_ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplementedError")
+ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplementedError")
 
 
 def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
@@ -219,7 +219,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             and not has_similar(nth)
             and (target := code.anchor(ref)) is not None
             and leakage(query_text, (target,)) < MAX_LEAKAGE
-            and not _ABSTRACT.search(code.text(ref))
+            and not ABSTRACT.search(code.text(ref))
         ):
             origin = ItemOrigin("comments", f"the comment on line {line} of {ref.path}")
             fitting.append(Intent(query_text, (target,), origin, notes=(_VERBATIM,)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,17 +19,26 @@ from assay.gold.code_index import (
     SampleSize,
     changed_definitions,
     is_peripheral,
+    name_key,
     stem_all,
 )
 from assay.gold.git_history import Commit, CommitMessage, list_commits, list_merges, read_messages
-from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Intent, MinedItems, draw_intents, normalize
-from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
-from assay.gold.query_properties import leakage
+from assay.gold.mining.intake import (
+    MAX_LEAKAGE,
+    MAX_TARGET_LINES,
+    MIN_TARGET_LINES,
+    Intent,
+    MinedItems,
+    draw_intents,
+    normalize,
+)
+from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, word_set
+from assay.gold.query_properties import is_copied, leakage
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.commit_subjects import is_internal, is_trivial, strip_kind, strip_subject
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content_words, is_prose, mentions_name, split_sentences
-from assay.types import PRIMARY, SECONDARY, Corpus, Target
+from assay.types import SECONDARY, Corpus
 
 
 class HistoryRules:
@@ -38,19 +47,25 @@ class HistoryRules:
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
     newest: int = 3_000  # commits read; older code has mostly moved
     merges: int = 1_000  # newest merge commits read; each covers several commits
-    tried: int = 10  # commits per wanted query; most commits changed code that no longer exists
-    main_share: float = 0.34  # of the highest weight (lines written × words shared), from which a target is primary
-    shared: int = 2  # minimum stems of the text in a definition; with fewer the text is about other code ...
-    share: float = 0.5  # ... and minimum share of the text's stems
-    rare: float = 0.05  # maximum share of the files with the rarest shared word; else the text is too vague ...
-    few: int = 5  # ... or maximum number of those files
-    unreviewed: int = 4  # minimum content words of a subject without a pull request
+    main: float = 0.55  # minimum share of the changed lines in the primary target; else the change has no main location
+    minor: float = 0.2  # minimum share of the changed lines in a secondary target
+    shared: int = 2  # minimum stems of the text in the primary target; with fewer the text is about other code ...
+    share: float = 0.4  # ... and minimum share of the text's stems
+    alike: int = 8  # maximum definitions that contain all shared stems; else the text is too vague
+    words: range = range(4, 16)  # of a question
+    specific: int = 3  # minimum stems of the text without identifiers and verbs for any change
 
 
+#: Stems of verbs for any change.
+_CHANGES: Final = stem_all(word_set("fix add support handle allow avoid implement ensure make stop prevent"))
 _PULL_REQUEST: Final = re.compile(
     r"^Merge pull request #(\d+)|^Merged? in .*\(pull request #(\d+)\)|See merge request \S*!(\d+)", re.MULTILINE
 )
 _SQUASHED: Final = re.compile(r"\(#(\d+)\)\s*$")
+#: Dotted names, calls, names with underscores or inner capitals.
+_IDENTIFIER: Final = re.compile(
+    r"\b\w+(?:[.:#]+\w+)+(?:\(\))?|\b\w+\(\)|\b\w*[a-z0-9]_\w+|\b\w*[a-z][A-Z]\w*|\b\w+=\w*|\b[A-Z]+_[A-Z_]+\b"
+)
 _BOT: Final = re.compile(r"\[bot\]|\b(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper)\b", re.IGNORECASE)
 
 
@@ -64,27 +79,24 @@ class _Subject:
 def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose queries from subjects of commits and pull requests; targets are changed definitions that still exist."""
     try:
-        directory, revision = _work_tree(code.corpus)
-        subjects = _read_subjects(code, directory, revision)
-        shuffled = [subjects[i] for i in wanted.rng(SOURCES.index("history")).permutation(len(subjects))]
-        # Titles of pull requests come first: another person has read them.
-        shuffled.sort(key=lambda subject: "pull request" not in subject.source)
-        sample = shuffled[: HistoryRules.tried * wanted.count]
-        own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
-        changed = changed_definitions(directory, [subject.commit.id for subject in sample], own)
+        intents = rank_history(code)
     except SetupError as error:
         return MinedItems(notes=(f"history: {error.message}",))
-    intents = (_intent(code, subject, changed.get(subject.commit.id, ())) for subject in sample)
-    fitting = [intent for intent in intents if intent is not None]
-    if not fitting:
+    if not intents:
         empty = "history: no commit with a descriptive subject changed only a few definitions that still exist"
         return MinedItems(notes=(empty,))
-    reviewed = _without_duplicates([intent for intent in fitting if "pull request" in intent.origin.source])
-    drawn = draw_intents(reviewed, wanted, "history")
-    rest = [intent for intent in fitting if intent not in reviewed]
-    others = _without_duplicates([*reviewed, *rest])[len(reviewed) :]
-    more = draw_intents(others, replace(wanted, count=wanted.count - len(drawn)), "history")
-    return MinedItems((*drawn, *more))
+    return MinedItems(draw_intents(intents, wanted, "history"))
+
+
+def rank_history(code: CodeIndex) -> list[Intent]:
+    """Return the intents of all commits, those whose main target contains most words of the subject first."""
+    directory, revision = _work_tree(code.corpus)
+    subjects = _read_subjects(code, directory, revision)
+    own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
+    changed = changed_definitions(directory, [subject.commit.id for subject in subjects], own)
+    ranked = [_intent(code, subject, changed.get(subject.commit.id, ())) for subject in subjects]
+    best = sorted((pair for pair in ranked if pair), key=lambda pair: (-pair[0], pair[1].text))
+    return [intent for _, intent in best]
 
 
 def _work_tree(corpus: Corpus) -> tuple[Path, str]:
@@ -103,13 +115,6 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     if not directory.is_dir():
         raise SetupError(f"the work tree of git:{spec.value} has no directory {spec.root}")
     return directory, corpus.revision or "HEAD"
-
-
-def _without_duplicates(intents: Iterable[Intent]) -> list[Intent]:
-    first: dict[frozenset[str], Intent] = {}
-    for intent in intents:
-        first.setdefault(frozenset(target.anchor for target in intent.targets), intent)
-    return list(first.values())
 
 
 def _read_subjects(code: CodeIndex, directory: Path, revision: str) -> list[_Subject]:
@@ -141,57 +146,65 @@ def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[st
         return None
     squashed = _SQUASHED.search(commit.subject)
     number = next((n for n in pull.groups() if n), "") if pull else squashed[1] if squashed else ""
-    if not number and weight(change_question(text)) < HistoryRules.unreviewed:
-        return None
     source = f"commit {commit.id[:10]}" + (f", pull request {number}" if number else "")
     return _Subject(commit, text, source)
 
 
 def _describes_behavior(text: str) -> bool:
-    prose = is_query_length(change_question(text)) and is_prose(text, len(text)) and stands_alone(text)
-    return prose and describes_behavior(text) and not is_trivial(text) and not is_internal(text)
+    question = change_question(text)
+    fits = question is not None and len(question.split()) in HistoryRules.words and is_query_length(question)
+    prose = fits and is_prose(text, len(text)) and stands_alone(text)
+    plain = _IDENTIFIER.sub(" ", text)
+    specific = len(stem_all(parts(" ".join(content_words(plain)))) - _CHANGES) >= HistoryRules.specific
+    return prose and specific and describes_behavior(text) and not is_trivial(text) and not is_internal(text)
 
 
-def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinition]) -> Intent | None:
+def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinition]) -> tuple[float, Intent] | None:
     refs = {
         change: ref
         for change in changes
         if change.position is not None
-        and (ref := code.definition(change.path, change.position)).lines <= MAX_TARGET_LINES
+        and MIN_TARGET_LINES <= (ref := code.definition(change.path, change.position)).lines <= MAX_TARGET_LINES
         and code.can_be_target(ref)
+        and not ref.name.startswith("__all")
     }
+    question = change_question(subject.text)
     if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(changes):
         return None
-    text, query_text = subject.text, change_question(subject.text)
-    targets = _find_targets(code, text, refs)
-    named = any(len(split(ref.name)) > 1 and mentions_name(text, ref.name) for ref in refs.values())
-    if named or all(target.grade != PRIMARY for target in targets) or leakage(query_text, targets) >= MAX_LEAKAGE:
+    inner = {change: ref for change, ref in refs.items() if not any(other.is_inside(ref) for other in refs.values())}
+    main = max(inner, key=lambda change: (change.written, change.path, change.names))
+    lines = sum(change.written for change in changes if change not in refs or change in inner)
+    words = stem_all(parts(" ".join(content_words(subject.text)))) - _CHANGES or frozenset({""})
+    shared = words & code.stems_of(refs[main])
+    share = len(shared) / len(words)
+    if (
+        question is None
+        or main.written < HistoryRules.main * lines
+        or len(shared) < HistoryRules.shared
+        or share < HistoryRules.share
+        or ((alike := code.count_containing(shared)) > HistoryRules.alike and len(changes) > 1)
+        or names_target(subject.text, refs[main])
+        or _names_function(code, subject.text)
+        or is_copied(question, refs[main].definition.doc)
+    ):
         return None
-    notes = (f"commit subject: {text}",) if query_text != text else ()
-    return Intent(query_text, targets, ItemOrigin("history", subject.source), notes=notes)
+    others = [change for change in inner if change is not main and change.written >= HistoryRules.minor * lines]
+    targets = [code.anchor(refs[main]), *(code.anchor(refs[change], SECONDARY) for change in others)]
+    if targets[0] is None or leakage(question, (targets[0],)) >= MAX_LEAKAGE:
+        return None
+    origin = ItemOrigin("history", subject.source)
+    found = tuple(dict.fromkeys(target for target in targets if target is not None))
+    return share + 1 / max(alike, 1), Intent(question, found, origin, notes=(f"commit subject: {subject.text}",))
 
 
-def _find_targets(code: CodeIndex, text: str, refs: Mapping[ChangedDefinition, DefinitionRef]) -> tuple[Target, ...]:
-    words = stem_all(parts(" ".join(content_words(text))))
-    shared = {
-        change: words & code.stems_of(ref)
-        for change, ref in refs.items()
-        if not any(other.is_inside(ref) for other in refs.values())
-    }
-    best = max(map(len, shared.values()), default=0)
-    few = max(HistoryRules.few, HistoryRules.rare * len(code.files))
-    rare = any(code.file_counts[word] <= few for own in shared.values() for word in own)
-    if best < max(HistoryRules.shared, HistoryRules.share * len(words)) or not rare:
-        return ()
-    weights = {
-        change: change.written * len(own)
-        for change, own in shared.items()
-        if own and (len(own) == best or change.written > 1)
-    }
-    targets: dict[str, Target] = {}
-    for change in sorted(weights, key=lambda change: (-weights[change], change.path, change.names)):
-        main = weights[change] >= HistoryRules.main_share * max(weights.values())
-        target = code.anchor(refs[change], PRIMARY if main else SECONDARY)
-        if target is not None:
-            targets.setdefault(target.anchor, target)
-    return tuple(targets.values())
+def names_target(text: str, ref: DefinitionRef) -> bool:
+    """Return whether a text contains the name of a definition as an identifier."""
+    if len(split(ref.name)) > 1:
+        return mentions_name(text, ref.name)
+    return re.search(rf"[.:#`'\"]{re.escape(ref.name)}\b|\b{re.escape(ref.name)}\(", text) is not None
+
+
+def _names_function(code: CodeIndex, text: str) -> bool:
+    names = [re.split(r"[.:#]", name.rstrip("()"))[-1] for name in _IDENTIFIER.findall(text)]
+    named = [ref for name in names for ref in code.by_name.get(name_key(name), ())]
+    return any(ref.definition.kind in ("function", "method") for ref in named)

@@ -31,7 +31,7 @@ _IRREGULAR: Final = {"do": "does", "have": "has", "be": "is", "undo": "undoes"}
 #: Verbs of fixes; a problem report follows.
 _FIX: Final = re.compile(
     r"^(?:(?:bug)?fix(?:e[sd]|ing)?|resolve[sd]?|correct(?:s|ed)?|address(?:es|ed)?|solve[sd]?)"
-    r"(?:\s+(?:(?:a|an|the|some|possible|potential|another|rare|minor|small)\s+)*"
+    r"(?:\s+(?:for\s+)?(?:(?:a|an|the|some|possible|potential|another|rare|minor|small)\s+)*"
     r"(?:(?:bugs?|issues?|problems?|errors?)\s+(?:with|in|of|on|for|where|when|that|which|if|caused by)\s+)?|\s*:\s*)"
     r"(?:(?:the|an?)\s+)?(?=\w)",
     re.IGNORECASE,
@@ -49,16 +49,90 @@ _WHEN: Final = re.compile(
     r"\b(?:when|if|while|with|without|after|before|on|in|for|not|from|by|during)\b", re.IGNORECASE
 )
 #: An addition to something else.
-_ADDED_TO: Final = re.compile(r"\w\s(?:to|into|through|by default|before|after|when|if|from)\b", re.IGNORECASE)
+_ADDED_TO: Final = re.compile(r"\S\s(?:to|into|through|by default|before|after|when|if|from)\b", re.IGNORECASE)
 #: Endings of titles that name only the kind of change.
 _DONE: Final = re.compile(
     r"(?:\b(?:fix(?:es)?|tweaks?|changes?|updates?|improvements?|support|bugs?|issues?|problems?)|…|\.\.)$",
     re.IGNORECASE,
 )
+_SUPPORT: Final = re.compile(r"\bsupport\b", re.IGNORECASE)
+#: Notes after the change: `(again)`, `, see the issue`, `- part 2`.
+_TAIL: Final = re.compile(r"\s*(?:\([^()]*\)?|\s[-–—]\s.*|[,;:] (?:see|as|for|to|again|part)\b.*)$", re.IGNORECASE)
+_AVOID: Final = re.compile(
+    r"^(?:do(?:es)? not|don't|doesn't|dont|never|stop|avoid|no longer) (?!ing)([a-z]+(?<!ing))s? (.+)$", re.IGNORECASE
+)
+_SHOULD_DO: Final = re.compile(r"^(.+?) (?:should|must)(?: always)? (?!not\b|be\b|have been\b)(.+)$", re.IGNORECASE)
+#: Words about the change or the source text, not about behavior.
+_ABOUT_CHANGE: Final = re.compile(
+    r"\b(?:code|change entry|unreachable|functionality|explanation|godoc|getters?|setters?|structs?|would"
+    r"|pr|commit|hack|todo|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style of)\b",
+    re.IGNORECASE,
+)
+#: Two changes in one subject.
+_TWO_CHANGES: Final = re.compile(
+    r"[;&+]|, (?:and )?(?:fix|add|remove|also|use|verify|update|then|handle)\b"
+    r"|\band (?:fix|add|remove|also|update|revert)",
+    re.IGNORECASE,
+)
+_NOT_WORKING: Final = re.compile(r"^(.+?) not work(?:ing)? ((?:with|when|for|in|on|if|after)\b.+)$", re.IGNORECASE)
+_NEGATED: Final = re.compile(
+    r"\b(?:not|no|n't|never|doesn't|don't|isn't|can't|cannot|wouldn't|won't|to)\b", re.IGNORECASE
+)
+#: Nouns for problems, which the fixed code prevents.
+_PROBLEM: Final = re.compile(
+    r"(?:an? )?(?:\w+ )?(?:panic|crash|error|exception|failure|leak|race|deadlock|hang|loss|loop|recursion|overflow"
+    r"|corruption|regression|double\b|infinite|incorrect|wrong|unexpected|spurious|duplicate|broken|invalid|improper"
+    r"|\w+Error\b|traceback|segfault|inconsistenc\w+|flicker\w*|truncat\w+|suppression)",
+    re.IGNORECASE,
+)
+#: Verbs that begin noun phrases in problem reports: `format of dates when …`.
+_NOUNS: Final = frozenset(
+    {"format", "display", "help", "cache", "log", "output", "match", "order", "request", "response", "stream", "import",
+     "index", "link", "list", "map", "mark", "query", "range", "record", "redirect", "result", "return", "route", "set",
+     "time", "trace", "type", "style", "test", "print", "label", "hash", "group", "filter", "file", "export", "default"}
+)  # fmt: skip
 _SHOULD: Final = re.compile(r"\b(?:should|must|do(?:es)? not|don't|doesn't|never|always|no longer)\b", re.IGNORECASE)
 #: Verbs of changes to the code that do not describe its behavior.
 _ABOUT_CODE: Final = frozenset(
-    {"change", "use", "define", "declare", "expose", "make", "put", "override", "import", "try", "reduce", "replace"}
+    {
+        "change",
+        "use",
+        "define",
+        "declare",
+        "expose",
+        "make",
+        "put",
+        "override",
+        "import",
+        "try",
+        "reduce",
+        "replace",
+        "modify",
+        "style",
+        "test",
+        "swap",
+        "export",
+        "unify",
+        "convert",
+        "simplify",
+        "rewrite",
+        "rename",
+        "move",
+        "get",
+        "give",
+        "turn",
+        "update",
+        "upgrade",
+        "switch",
+        "start",
+        "look",
+        "bypass",
+        "time",
+        "take",
+        "set",
+        "fall",
+        "let",
+    }
 )
 #: After these, the first word is not a verb: `Align should reset …`, `Cache is never …`, `Cast error when …`
 _AFTER_NOUN: Final = re.compile(
@@ -123,29 +197,56 @@ def topic_question(heading: str) -> str:
     return f"how does {lower_first(heading)} work?" if _GERUND.match(heading) else make_question(heading)
 
 
-def change_question(subject: str) -> str:
-    """Turn a commit subject into a query: a question about an addition or a behavior, or the problem that was fixed."""
-    added, fixed = _ADDITION.match(subject), _FIX.match(subject)
-    if added and _ADDED_TO.search(subject[added.end() :]):
-        return f"which code adds {subject[added.end() :]}?"
-    if added and len(content_words(subject[added.end() :])) > 1:
-        return f"where is the implementation of {subject[added.end() :]}?"
-    if fixed and len(content_words(subject[fixed.end() :])) > 1:
-        return subject[fixed.end() :]
-    return make_question(subject)
+def change_question(subject: str) -> str | None:
+    """Turn a commit subject into a question about the current behavior; return None if no rule fits."""
+    subject = _TAIL.sub("", " ".join(subject.split()).rstrip(".:;!,"))
+    added, fixed, should = _ADDITION.match(subject), _FIX.match(subject), _SHOULD_DO.match(subject)
+    if _TWO_CHANGES.search(subject) or _ABOUT_CHANGE.search(subject):
+        return None
+    if (avoided := _AVOID.match(subject)) and avoided[1].lower() in VERBS:
+        return f"where do we avoid {_gerund(avoided[1].lower())} {avoided[2]}?"
+    if should:
+        return f"what makes {lower_first(should[1])} {should[2]}?"
+    if added:
+        rest = subject[added.end() :]
+        if _SUPPORT.search(added[0]):
+            return f"where do we support {rest}?"
+        return f"where do we {'add' if _ADDED_TO.search(rest) else 'implement'} {rest}?"
+    if fixed:
+        return _fix_question(lower_first(subject[fixed.end() :]))
+    first, _, rest = subject.partition(" ")
+    verb = base_form(first.lower())
+    if verb not in VERBS - _ABOUT_CODE or not rest or _AFTER_NOUN.match(rest):
+        return None
+    return f"where do we {verb} {rest}?"
+
+
+def _fix_question(problem: str) -> str | None:
+    if works := _NOT_WORKING.match(problem):
+        return f"what makes {works[1]} work {works[2]}?"
+    if _NEGATED.search(problem):
+        return None  # unclear whether it describes the problem or the wanted behavior
+    if _PROBLEM.match(problem) or " being " in problem:
+        return f"what prevents {problem}?"
+    problem = re.sub(r"^(?:handling|cases?|processing) of ", "", problem)
+    first = problem.split(" ", 1)[0]
+    if base_form(first) in VERBS and first not in _NOUNS:
+        return None
+    return f"how do we handle {problem}?"
+
+
+def _gerund(verb: str) -> str:
+    if re.fullmatch(r"[^aeiou]*[aeiou][bdgklmnprt]", verb):
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb[:-1] if verb.endswith('e') and not verb.endswith('ee') else verb}ing"
 
 
 def describes_behavior(subject: str) -> bool:
     """Return whether a commit subject describes behavior, not just the fact of a change."""
-    if _DONE.search(subject):
+    question = change_question(subject)
+    if _DONE.search(subject) or question is None:
         return False
-    fixed = _FIX.match(subject)
-    if fixed:
-        rest = subject[fixed.end() :]
-        return _WHEN.search(rest) is not None and re.match(r"(?:and|or|for|in|to)\b", rest) is None
-    first = subject.split(" ", 1)[0].lower()
-    behaves = {first, base_form(first)} & VERBS - _ABOUT_CODE and make_question(subject) != subject
-    return bool(_ADDITION.match(subject) or behaves) or _SHOULD.search(subject) is not None
+    return _WHEN.search(question) is not None if question.startswith("how do we handle") else True
 
 
 def lower_first(text: str) -> str:

@@ -1,0 +1,207 @@
+"""Draft queries for a new gold set: from commits, documents, error messages and reworded comments."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from assay.errors import SetupError
+from assay.gold.code_index import CodeIndex, DefinitionRef, SampleSize, is_peripheral, name_key, stem_all
+from assay.gold.mining.docs import ABSTRACT, mine_docs
+from assay.gold.mining.history import names_target, rank_history
+from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, MIN_TARGET_LINES, Intent, normalize
+from assay.gold.mining.questions import VERBS, is_query_length, stands_alone, word_set
+from assay.gold.mining.rewording import reword
+from assay.gold.query_properties import copied_share, is_copied, leakage, longest_run
+from assay.gold.review.items import ItemOrigin
+from assay.syntax.identifiers import parts, split
+from assay.syntax.prose import content_words, is_idle, is_prose, split_sentences, strip_leading_name
+from assay.types import Span, Target
+
+
+class DraftRules:
+    count: int = 30  # results from fewer queries are unreliable
+    fewest: int = 5  # with fewer, names of definitions are used too
+    per_target: int = 2  # maximum drafts with the same first target
+    messages: float = 0.34  # share of questions about messages, which any text search answers; more if all else is used
+    message: range = range(3, 11)  # words of a message
+    copied: float = 0.67  # maximum share of a reworded comment's words in the comment
+    run: int = 3  # maximum consecutive words of a reworded comment in the comment
+    alike: int = 4  # maximum functions that contain all words of a reworded comment
+
+
+#: Attributes of tests: #[test], #[tokio::test] and #[cfg(test)] in Rust, @Test in Java.
+_TEST_ATTRIBUTE: Final = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)|@(?:\w+\.)*Test\b")
+#: Statements that contain a message, and the question about it; the message may follow on the next lines.
+_MESSAGES: Final = (
+    (re.compile(r"\b(?:raise|throw|panic|fail|bail|abort|reject)\b|\b\w*(?:Error|Exception|Errorf|errors\.New)\b!?\s*\("),
+     'where does the error "{}" come from?'),
+    (re.compile(r"\bwarn(?:ings?|f|ing_once)?\b(?:\.warn)?\s*\("), 'where does the warning "{}" come from?'),
+    (re.compile(r"\b(?:log|logg(?:er|ing)|slog|console)\w*\.(?:debug|info|error|exception|critical|log)f?\s*\("),
+     'where do we log "{}"?'),
+)  # fmt: skip
+_ENVIRONMENT: Final = re.compile(
+    r"(?:environ|getenv|Getenv|LookupEnv|env::var|process\.env|ENV)\W+([A-Z][A-Z0-9_]{3,})\b"
+)
+_STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)'|`([^`\n]+)`")
+#: The constant beginning of a message, complete in itself: up to its end, a colon or a full stop.
+_COMPLETE: Final = re.compile(r"^([^%{}\\\"'`:;.()]*[^\s%{}\\\"'`:;.(),])(?:$|: |:$|; |\.(?:\s|$)|\\n)")
+#: Words at which a message continues with a variable.
+_OPEN_ENDS: Final = word_set("a an and as at be by for from got in is not of on or that the to with was")
+_FAILURES: Final = word_set("bad cannot could error expected failed invalid unable unexpected unknown")
+_AFTER: Final = 3  # lines of a statement in which its message is looked for
+
+
+def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Intent, ...]:
+    """Return up to `count` drafts from commits, documents, messages and comments; from names if these are too few."""
+    try:
+        history = rank_history(code)
+    except SetupError:
+        history = []
+    documents = [i for i in mine_docs(code, SampleSize(count, count)).intents if _fits(code, i)]
+    messages, capped = _interleave(message_intents(code)), int(DraftRules.messages * count)
+    comments = _interleave(comment_intents(code))
+    drafts: dict[tuple[str, int], Intent] = {}
+    texts: set[str] = set()
+    for turn in range(DraftRules.per_target):
+        for intent in (*history, *documents, *messages[:capped], *comments, *messages[capped:]):
+            key = intent.targets[0].anchor, turn
+            if len(drafts) < count and key not in drafts and normalize(intent.text) not in texts:
+                texts.add(normalize(intent.text))
+                drafts[key] = intent
+    if len(drafts) < DraftRules.fewest:
+        for intent in name_intents(code):
+            if len(drafts) < DraftRules.fewest and normalize(intent.text) not in texts:
+                texts.add(normalize(intent.text))
+                drafts.setdefault((intent.targets[0].anchor, 0), intent)
+    return tuple(drafts.values())
+
+
+def _fits(code: CodeIndex, intent: Intent) -> bool:
+    refs = [ref for target in intent.targets for ref in code.definitions_of(target)]
+    asks = intent.text.startswith("which code ") and len(intent.targets) == 1
+    return asks and not any(is_copied(intent.text, ref.definition.doc) for ref in refs)
+
+
+def _interleave(intents: Iterator[Intent]) -> list[Intent]:
+    """Return intents in rounds of one per file."""
+    seen: Counter[str] = Counter()
+    rounds: list[tuple[int, int, Intent]] = []
+    for number, intent in enumerate(intents):
+        path = intent.targets[0].span.path
+        rounds.append((seen[path], number, intent))
+        seen[path] += 1
+    return [intent for _, _, intent in sorted(rounds, key=lambda entry: entry[:2])]
+
+
+def message_intents(code: CodeIndex) -> Iterator[Intent]:
+    """Yield a question for each message or environment variable that occurs in one definition of the project only."""
+    texts = "\n".join(file.text for path, file in code.files.items() if code.is_own_code(path)).casefold()
+    for path, file in sorted(code.files.items()):
+        lines = file.text.split("\n") if code.is_own_code(path) else []
+        for number in range(1, len(lines) + 1):
+            text, question = _ask_message(lines, number)
+            ref = code.definition_at(path, number) if text and texts.count(text.casefold()) == 1 else None
+            target = code.anchor(ref) if ref is not None and _can_be_target(code, ref) else None
+            if ref is not None and target is not None and not names_target(text, ref):
+                yield Intent(question, (target,), ItemOrigin("rules", f"line {number} of {path}"))
+
+
+def _ask_message(lines: Sequence[str], number: int) -> tuple[str, str]:
+    line = lines[number - 1]
+    if line.lstrip().startswith(("#", "//", "*", "/*")):
+        return "", ""
+    if variable := _ENVIRONMENT.search(line):
+        return variable[1], f"where do we read the environment variable {variable[1]}?"
+    for pattern, question in _MESSAGES:
+        found = pattern.search(line)
+        string = found and _STRING.search("\n".join(lines[number - 1 : number - 1 + _AFTER]), found.start())
+        message = _plain_message(next(filter(None, string.groups()))) if string else ""
+        if message:
+            return message, question.format(message)
+    return "", ""
+
+
+def _plain_message(text: str) -> str:
+    """Return the constant beginning of an error message, or "" if it is unsuitable for a question."""
+    match = _COMPLETE.match(text)
+    start = match[1].strip() if match else ""
+    words = start.split()
+    if len(words) not in DraftRules.message or words[-1].lower() in _OPEN_ENDS or not is_prose(start, len(start)):
+        return ""
+    return start if len(set(content_words(start)) - _FAILURES) > 1 and stands_alone(start) else ""
+
+
+def _can_be_target(code: CodeIndex, ref: DefinitionRef) -> bool:
+    fits = code.can_be_target(ref) and MIN_TARGET_LINES <= ref.lines <= MAX_TARGET_LINES
+    return fits and not _is_test(code, ref)
+
+
+def _is_test(code: CodeIndex, ref: DefinitionRef) -> bool:
+    file = code.files[ref.path]
+    lines, position = file.text.split("\n"), ref.position
+    while position >= 0:
+        definition = file.definitions[position]
+        head = lines[max(definition.start - 2, 0) : definition.name_line]
+        if any(_TEST_ATTRIBUTE.match(line.strip()) for line in head):
+            return True
+        position = definition.parent
+    return False
+
+
+def comment_intents(code: CodeIndex) -> Iterator[Intent]:
+    """Yield a question for each comment that can be reworded and that describes one definition only."""
+    asked: Counter[str] = Counter()
+    intents: list[Intent] = []
+    for ref in filter(code.can_be_target, code.definitions):
+        text = code.documentation(ref)
+        sentence = next(split_sentences(text), "")
+        if code.files[ref.path].language == "go":
+            sentence = strip_leading_name(sentence, ref.name)
+        question = reword(sentence) if sentence and not is_idle(sentence) else None
+        if question is None:
+            continue
+        asked[normalize(question)] += 1
+        target = code.anchor(ref) if _can_be_target(code, ref) else None
+        known = stem_all(parts(" ".join(content_words(question)))) & code.stems_of(ref)
+        if (
+            target is not None
+            and is_query_length(question)
+            and stands_alone(sentence)
+            and not names_target(question, ref)
+            and copied_share(question, ref.definition.doc) <= DraftRules.copied
+            and longest_run(question, ref.definition.doc) <= DraftRules.run
+            and leakage(question, (target,)) < MAX_LEAKAGE
+            and len(known) > 1
+            and code.count_containing(known) <= DraftRules.alike
+            and not ABSTRACT.search(code.text(ref))
+        ):
+            source = f"the comment on line {ref.definition.start} of {ref.path}"
+            intents.append(Intent(question, (target,), ItemOrigin("comments", source)))
+    return (intent for intent in intents if asked[normalize(intent.text)] == 1)
+
+
+def name_intents(code: CodeIndex) -> list[Intent]:
+    """Return a question about the longest public function of each file, then about files without such a function."""
+    longest: dict[str, DefinitionRef] = {}
+    for ref in sorted(filter(code.can_be_target, code.definitions), key=lambda ref: (-ref.lines, ref.path)):
+        private = any(name.startswith("_") for name in ref.names)
+        repeated = len(code.by_name[name_key(ref.name)]) > 1
+        if ref.definition.kind in ("function", "method") and not private and not repeated and _can_be_target(code, ref):
+            longest.setdefault(ref.path, ref)
+    named = [(code.anchor(ref), ref.name) for ref in longest.values()]
+    named += [
+        (Target(Span(file.path)), PurePosixPath(file.path).stem)
+        for file in code.corpus.files
+        if file.path not in longest and file.kind == "code" and not is_peripheral(file.path)
+    ]
+    intents = []
+    for target, name in named:
+        words = split(name) or (name,)
+        text = f"where do we {' '.join(words)}?" if words[0] in VERBS else f"where is {' '.join(words)} done?"
+        if target is not None:
+            intents.append(Intent(text, (target,), ItemOrigin("names", f"a name in {target.span.path}")))
+    return intents
