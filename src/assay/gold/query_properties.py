@@ -161,10 +161,12 @@ class CopyRules:
 
 
 def is_copied(question: str, comment: str) -> bool:
-    """Return whether a question repeats a comment: most of its words from one sentence, or a run of its words."""
-    if len(_stems(question)) < CopyRules.fewest:
+    """Return whether a question repeats a comment: most of its words from one sentence, or half of them in a row."""
+    size = len(_stems(question))
+    if size < CopyRules.fewest:
         return False
-    return copied_share(question, comment) >= CopyRules.share or longest_run(question, comment) >= CopyRules.run
+    run = longest_run(question, comment)
+    return copied_share(question, comment) >= CopyRules.share or (run >= CopyRules.run and 2 * run >= size)
 
 
 def copied_share(question: str, comment: str) -> float:
@@ -188,4 +190,4 @@ def _sentences(comment: str) -> Iterator[str]:
 
 def _stems(text: str) -> Sequence[str]:
     words = [word.lower() for word in _LETTERS.findall(text)]
-    return [stem(word) for word in words if word not in STOP_WORDS and word not in _ASKING]
+    return [stem(w) for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS | _ASKING]
