@@ -38,11 +38,15 @@ class AssayError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        return f"{self.located_message}\n  → {self.hint}" if self.hint else self.located_message
+
+    @property
+    def located_message(self) -> str:
+        """The message after its file and line."""
         where = self.file or ""
         if self.line is not None:
             where = f"{where}:{self.line}" if where else f"line {self.line}"
-        head = f"{where}: {self.message}" if where else self.message
-        return f"{head}\n  → {self.hint}" if self.hint else head
+        return f"{where}: {self.message}" if where else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.message), self.__dict__.copy())
@@ -74,6 +78,20 @@ class GoldError(InputError):
 
 class ConfigError(InputError):
     """An invalid configuration key, flag, measure or engine setting."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        hint: str | None = None,
+        keys: Iterable[str] = (),
+        flag: str = "",
+    ) -> None:
+        super().__init__(message, file=file, line=line, hint=hint)
+        self.keys = tuple(keys)  # dotted keys of the settings at fault, the most likely cause first
+        self.flag = flag  # the flag at fault, which the message names
 
 
 class CorpusError(InputError):

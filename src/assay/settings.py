@@ -10,6 +10,7 @@ import re
 import tomllib
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -44,7 +45,7 @@ def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str,
     hints = get_type_hints(kind)
     for key in values:
         if key not in known:
-            raise unknown_name(f"{where}: unknown setting", key, sorted(known), "settings")
+            raise unknown_name(f"{where}: unknown setting", key, sorted(known), "settings", keys=[write_key([key])])
     for name, field in known.items():
         if base is None and name not in values and is_required(field):
             raise ConfigError(
@@ -55,12 +56,23 @@ def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str,
         at = f"{where}{separator}{key}"
         factory = known[key].default_factory
         default = getattr(base, key, None) if base is not None or factory is MISSING else factory()
-        if is_dataclass(default) and isinstance(value, Mapping):
-            read[key] = _read_record(type(default), default, value, at, ".")
-        else:
-            read[key] = coerce(value, hints[key], at)
-            _check_bounds(read[key], known[key].metadata, at)
+        with setting_errors(key):
+            if is_dataclass(default) and isinstance(value, Mapping):
+                read[key] = _read_record(type(default), default, value, at, ".")
+            else:
+                read[key] = coerce(value, hints[key], at)
+                _check_bounds(read[key], known[key].metadata, at)
     return kind(**read) if base is None else replace(base, **read)
+
+
+@contextmanager
+def setting_errors(key: str) -> Iterator[None]:
+    """Put the key of a setting before the keys of a ConfigError, which are relative to that setting."""
+    try:
+        yield
+    except ConfigError as error:
+        error.keys = tuple(f"{write_key([key])}.{inner}" for inner in error.keys) or (write_key([key]),)
+        raise
 
 
 def _check_bounds(value: Any, bounds: Mapping[str, Any], where: str) -> None:  # noqa: ANN401 - a value of any setting
@@ -84,9 +96,10 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
     return merged
 
 
-def unknown_name(message: str, name: str, known: list[str], kind: str) -> ConfigError:
+def unknown_name(message: str, name: str, known: list[str], kind: str, *, keys: Sequence[str] = ()) -> ConfigError:
     """Return the error for an unknown name; the hint is the closest known name, or the list of all names."""
-    return ConfigError(f"{message} {name!r}", hint=did_you_mean(name, known) or f"{kind}: {', '.join(known) or 'none'}")
+    hint = did_you_mean(name, known) or f"{kind}: {', '.join(known) or 'none'}"
+    return ConfigError(f"{message} {name!r}", hint=hint, keys=keys)
 
 
 def check_counts(where: str, **counts: int) -> None:

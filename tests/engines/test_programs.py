@@ -14,9 +14,9 @@ from tests.waiting import WATCHDOG
 
 
 def test_argv_is_split_as_a_shell_would() -> None:
-    assert parse_command("tool 'a b' {k}", ("k",), "engine x: argv") == ("tool", "a b", "{k}")
-    assert parse_command(("tool", "a b"), (), "engine x: argv") == ("tool", "a b")
-    assert parse_command("find . -exec grep x {} ;", (), "engine x: argv")[-1] == ";"
+    assert parse_command("tool 'a b' {k}", ("k",), "engine x", "argv") == ("tool", "a b", "{k}")
+    assert parse_command(("tool", "a b"), (), "engine x", "argv") == ("tool", "a b")
+    assert parse_command("find . -exec grep x {} ;", (), "engine x", "argv")[-1] == ";"
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_argv_is_split_as_a_shell_would() -> None:
 )
 def test_argv_that_cannot_work_is_refused(template: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
-        parse_command(template, ("query",), "engine x: argv")
+        parse_command(template, ("query",), "engine x", "argv")
     assert caught.value.message.startswith("engine x: argv")
     assert caught.value.hint
 

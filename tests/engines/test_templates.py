@@ -76,20 +76,20 @@ def test_fill_url_takes_only_a_leading_variable_as_an_address(monkeypatch: pytes
 )  # fmt: skip
 def test_check_refuses_what_looks_misspelt(template: object) -> None:
     with pytest.raises(ConfigError, match="engine x: argv: .*placeholder {") as caught:
-        check_template(template, KNOWN, "engine x: argv")
+        check_template(template, KNOWN, "engine x", "argv")
     assert "{" in str(caught.value.hint)
 
 
 def test_check_refuses_what_has_no_value_there() -> None:
-    check_template("{query} {k}", KNOWN, "argv")
+    check_template("{query} {k}", KNOWN, "engine x", "argv")
     with pytest.raises(ConfigError, match="index: .*placeholder {query}"):
-        check_template("{query}", PATH_PLACEHOLDERS, "index")
+        check_template("{query}", PATH_PLACEHOLDERS, "engine x", "index")
 
 
 def test_check_takes_braces_of_the_tool_and_names_outside() -> None:
     for template in ("{}", "{path}:{line}", "{score}", "{source}", "{reset}", "{print}", "{env:A_1}", "{python:s-1}"):
-        check_template([template], KNOWN, "argv")
-    check_template("--in={path}", ("path",), "path_filter")
+        check_template([template], KNOWN, "engine x", "argv")
+    check_template("--in={path}", ("path",), "engine x", "path_filter")
 
 
 def test_secrets_are_all_that_templates_name(monkeypatch: pytest.MonkeyPatch) -> None:

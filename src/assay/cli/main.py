@@ -60,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = getattr(import_module(f"assay.cli.{module}"), function)(args)
         sys.stdout.flush()
     except AssayError as error:
-        return _fail(args, str(error), error.exit_code, error)
+        return _fail(args, error, error.exit_code)
     except KeyboardInterrupt as error:
-        return _fail(args, _INTERRUPTED, error.code if isinstance(error, _Terminated) else 130)
+        return _fail(args, AssayError(_INTERRUPTED), error.code if isinstance(error, _Terminated) else 130)
     except BrokenPipeError:
         _discard_stdout()
         return 0
@@ -71,37 +71,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         while cause is not None and not isinstance(cause, KeyboardInterrupt):
             cause = cause.__cause__ or cause.__context__
         if cause is not None:
-            return _fail(args, _INTERRUPTED, 130)
+            return _fail(args, AssayError(_INTERRUPTED), 130)
         # An unexpected exception must never look like a regression (exit code 1).
         if os.environ.get("ASSAY_DEBUG"):
             import traceback
 
             traceback.print_exc()
-        message = f"unexpected {type(error).__name__}: {error}\n  → a bug in Assay; ASSAY_DEBUG=1 shows where"
-        return _fail(args, message, 4)
+        message = f"unexpected {type(error).__name__}: {error}"
+        return _fail(args, AssayError(message, hint="a bug in Assay; ASSAY_DEBUG=1 shows where"), 4)
     return code
 
 
-def _fail(args: Namespace, message: str, code: int, error: AssayError | None = None) -> int:
+def _fail(args: Namespace, error: AssayError, code: int) -> int:
     if getattr(args, "json", False):
         import json
 
-        details = error or AssayError(message)
         record = {
             "schema": "assay/error/1",
-            "error": message,
+            "error": str(error),
             "exit_code": code,
-            "message": details.message,
-            "file": details.file,
-            "line": details.line,
-            "hint": details.hint,
+            "message": error.message,
+            "file": error.file,
+            "line": error.line,
+            "hint": error.hint,
             **({"verdict": _gate_verdict(code)} if args.command == "gate" else {}),
         }
         try:
             write_result(quote_json(json.dumps(record)))
         except BrokenPipeError:
             _discard_stdout()
-    print_error(args, message)
+    print_error(args, error.located_message, error.hint)
     return code
 
 

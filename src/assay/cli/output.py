@@ -112,10 +112,9 @@ def warn(text: str) -> None:
     log(f"warning: {text}")
 
 
-def print_error(args: Namespace, message: str) -> None:
-    """Print an error on stderr, and its hint, which `str(AssayError)` puts behind an arrow, on the next line."""
-    text, arrow, hint = message.rpartition("\n  → ")
-    log(escape(args, f"error: {text}\nhint: {hint}" if arrow else f"error: {message}"))
+def print_error(args: Namespace, message: str, hint: str | None = None) -> None:
+    """Print an error on stderr, and its hint on the next line."""
+    log(escape(args, f"error: {message}\nhint: {hint}" if hint else f"error: {message}"))
 
 
 def log(text: str) -> None:

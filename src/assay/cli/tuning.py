@@ -39,6 +39,7 @@ from assay.report.render.markup import to_markdown
 from assay.report.scored_run import compared_engines, failed_engines, pick, reference_baseline
 from assay.report.tuning import entry_document, entry_json, ledger_document, ledger_json
 from assay.scoring import score
+from assay.settings import setting_errors
 from assay.stats.compare import by_repository, compare_pairs
 from assay.stats.config import compare_options
 from assay.stats.runs import EngineOfRun, join_sides
@@ -134,9 +135,10 @@ def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spe
     try:
         points = grid_points(settings.params, base.settings, settings.most)
         grid = replace(spec_with(base, [point.change for point in points]), split=())
-        make_engines(grid, Suite(()))  # report unknown settings before anything runs
+        with setting_errors("params"):
+            make_engines(grid, Suite(()))  # report unknown settings before anything runs
     except ConfigError as error:
-        raise (error if args.param else model.locate_error(error, spec, "tune", spec.tune)) from error
+        raise (error if args.param else model.locate_error(error, spec, "tune")) from error
     return grid, base.name, points
 
 
@@ -186,7 +188,7 @@ def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.Spl
     try:
         data = ablation.dev_data(suite, spec.split if splits is None else splits, use)
     except ConfigError as error:
-        raise (error if splits else model.locate_error(error, spec, "run", {"split": spec.split})) from error
+        raise (error if splits else model.locate_error(error, spec, "run")) from error
     for note in data.notes:
         if note.kind == "used up":
             warn(note.text)

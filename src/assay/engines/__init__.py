@@ -37,13 +37,14 @@ def make_engine(
         raise ConfigError(
             "the engine needs `kind` or `preset` as a string",
             hint=f'add kind = "..." or preset = "..."; kinds: {", ".join(sorted(KINDS))}',
+            keys=["kind", "preset"],
         )
     return _make_preset(name, settings, context) if key == "preset" else _make_kind(name, settings, context)
 
 
 def _make_kind(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
     if kind not in KINDS:
-        raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
+        raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds", keys=["kind"])
     register_secrets(settings)
     return complete_engine(KINDS[kind].make_engine(settings, context))
 
@@ -53,7 +54,8 @@ def _make_preset(name: str, changes: Mapping[str, object], context: EngineContex
 
     preset = load_preset(name, context.directory)
     if "kind" in changes:
-        raise ConfigError(f"preset {name!r} cannot be combined with `kind`", hint="remove `kind` or `preset`")
+        message = f"preset {name!r} cannot be combined with `kind`"
+        raise ConfigError(message, hint="remove `kind` or `preset`", keys=["preset", "kind"])
     check_needs(preset, changes)
     try:
         made = _make_kind(preset.kind, preset_settings(preset, changes), replace(context, preset=preset.path.parent))

@@ -170,16 +170,16 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
     with_query = (*known, *QUERY_PLACEHOLDERS)
     once = settings.mode == "once"
     update = {"index": settings.index, "restart": ()}.get(cast(str, settings.update), settings.update)
-    argv = parse_command(settings.argv, with_query if once else known, f"{WHERE}: argv")
+    argv = parse_command(settings.argv, with_query if once else known, WHERE, "argv")
     if not argv:
         example = '["tool", "--", "{query}"]' if once else '["tool"]'
-        raise ConfigError(f"{WHERE}: `argv` is empty", hint=f"set argv = {example}")
+        raise ConfigError(f"{WHERE}: `argv` is empty", hint=f"set argv = {example}", keys=["argv"])
     if once and not has_placeholder(argv, "query"):
-        raise ConfigError(f"{WHERE}: `argv` has no {{query}}", hint="add {query} as an argument")
+        raise ConfigError(f"{WHERE}: `argv` has no {{query}}", hint="add {query} as an argument", keys=["argv"])
     commands = {"index": settings.index, "update": update, "version": settings.version}
-    index, update, version = (parse_command(command, known, f"{WHERE}: {name}") for name, command in commands.items())
+    index, update, version = (parse_command(command, known, WHERE, name) for name, command in commands.items())
     by_path, by_language = (
-        template if isinstance(template, Mapping) else parse_command(template, (*with_query, value), f"{WHERE}: {name}")
+        template if isinstance(template, Mapping) else parse_command(template, (*with_query, value), WHERE, name)
         for name, template, value in (
             ("path_filter", settings.path_filter, "path"),
             ("language_filter", settings.language_filter, "language"),
@@ -187,8 +187,8 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
     )
     filters = make_filters(by_path, by_language, with_query, WHERE)
     templates = CommandTemplates(argv, index, update, version, filters, settings.request, settings.env)
-    check_template(settings.env, known, f"{WHERE}: env")
-    check_template(settings.request, (*with_query, "id"), f"{WHERE}: request")
+    check_template(settings.env, known, WHERE, "env")
+    check_template(settings.request, (*with_query, "id"), WHERE, "request")
     named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
     check_literal_secrets(WHERE, {**named, "path_filter": by_path, "language_filter": by_language})
     return templates
@@ -201,32 +201,39 @@ def _check_modes(settings: CommandSettings) -> None:
     for name, modes in _MODES.items():
         if mode not in modes and getattr(settings, name) != defaults[name]:
             hint = f"remove `{name}`, or set `mode` to {' or '.join(modes)}"
-            raise ConfigError(f'{WHERE}: `{name}` cannot be used with mode "{mode}"', hint=hint)
+            message = f'{WHERE}: `{name}` cannot be used with mode "{mode}"'
+            raise ConfigError(message, hint=hint, keys=[name, "mode"])
     for name in ("path_filter", "language_filter"):
         template = getattr(settings, name)
         is_table = isinstance(template, Mapping)
         given, expected = ("a table", "arguments") if is_table else ("arguments", "a table")
         if template and is_table != lines:
-            raise ConfigError(f'{WHERE}: {name}: expected {expected} with mode "{mode}", got {given}')
+            message = f'{WHERE}: {name}: expected {expected} with mode "{mode}", got {given}'
+            raise ConfigError(message, keys=[name, "mode"])
         if template and is_table and isinstance(request, str):
-            raise ConfigError(f"{WHERE}: {name} requires a table as `request`")
+            raise ConfigError(f"{WHERE}: {name} requires a table as `request`", keys=[name, "request"])
     if update == "index" and not settings.index:
-        raise ConfigError(f'{WHERE}: update = "index" requires `index`', hint="set `index`")
+        raise ConfigError(f'{WHERE}: update = "index" requires `index`', hint="set `index`", keys=["update"])
     if update == "restart" and mode == "once":
-        raise ConfigError(f'{WHERE}: update = "restart" cannot be used with mode "once"', hint="remove `update`")
+        message = f'{WHERE}: update = "restart" cannot be used with mode "once"'
+        raise ConfigError(message, hint="remove `update`", keys=["update", "mode"])
     if mode == "prompt" and not settings.prompt:
-        raise ConfigError(f'{WHERE}: mode "prompt" requires `prompt`', hint='set prompt = "^> "')
+        raise ConfigError(f'{WHERE}: mode "prompt" requires `prompt`', hint='set prompt = "^> "', keys=["mode"])
     if isinstance(request, str) and len(request.splitlines()) > 1:
         hint = "write `request` on one line, or as a table"
-        raise ConfigError(f"{WHERE}: `request` contains a line break", hint=hint)
+        raise ConfigError(f"{WHERE}: `request` contains a line break", hint=hint, keys=["request"])
     if (lines or request) and not has_placeholder(request, "query"):
-        raise ConfigError(f"{WHERE}: `request` has no {{query}}", hint="add {query} to `request`")
+        message = f"{WHERE}: `request` has no {{query}}"
+        raise ConfigError(message, hint="add {query} to `request`", keys=["request"])
     if lines and settings.format in ("jsonl", "text"):
-        raise ConfigError(f'{WHERE}: mode "lines" requires format "json"', hint="remove `format`")
+        message = f'{WHERE}: mode "lines" requires format "json"'
+        raise ConfigError(message, hint="remove `format`", keys=["mode", "format"])
     if lines and settings.startup_timeout != STARTUP_SECONDS and not settings.ready:
-        raise ConfigError(f"{WHERE}: `startup_timeout` requires `ready`", hint='set ready = "^READY"')
+        message = f"{WHERE}: `startup_timeout` requires `ready`"
+        raise ConfigError(message, hint='set ready = "^READY"', keys=["startup_timeout"])
     if settings.answer_id and not has_placeholder(request, "id"):
-        raise ConfigError(f"{WHERE}: `answer_id` requires {{id}} in `request`", hint='add id = "{id}" to `request`')
+        message = f"{WHERE}: `answer_id` requires {{id}} in `request`"
+        raise ConfigError(message, hint='add id = "{id}" to `request`', keys=["answer_id", "request"])
 
 
 def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
@@ -241,7 +248,7 @@ def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
         layout=make_layout(replace(settings, format="json") if lines else settings, WHERE),
         ready=_make_marker(settings.ready, "ready", after) if settings.ready else None,
         prompt=_make_marker(settings.prompt, "prompt", end) if settings.prompt else None,
-        answer_id=parse_selector(settings.answer_id, f"{WHERE}: answer_id") if settings.answer_id else None,
+        answer_id=parse_selector(settings.answer_id, WHERE, "answer_id") if settings.answer_id else None,
     )
 
 
@@ -250,11 +257,10 @@ def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
         marker = re.compile(text.encode(), re.MULTILINE)
     except (re.error, ValueError) as error:
         message = f"{WHERE}: {name}: invalid regular expression {text!r}: {error}"
-        raise ConfigError(message, hint="use the regular expression syntax of Python") from error
+        raise ConfigError(message, hint="use the regular expression syntax of Python", keys=[name]) from error
     if marker.search(b""):
-        raise ConfigError(
-            f"{WHERE}: {name}: {text!r} matches the empty string", hint='use a pattern of printed text, such as "^> "'
-        )
+        message = f"{WHERE}: {name}: {text!r} matches the empty string"
+        raise ConfigError(message, hint='use a pattern of printed text, such as "^> "', keys=[name])
     return OutputMarker(name, text, re.compile(b"(?:" + marker.pattern + b")" + after, re.MULTILINE))
 
 

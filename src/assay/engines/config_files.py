@@ -21,7 +21,7 @@ from assay.engines.templates import QUERY_PLACEHOLDERS, check_template, fill, fi
 from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
 from assay.redaction import register_secret_values
-from assay.settings import setting, split_key
+from assay.settings import setting, setting_errors, split_key
 from assay.toml import write_key, write_value
 
 Key = tuple[str, ...]  # names of tables and keys, indexes of list items
@@ -143,6 +143,7 @@ class ConfigTemplate:
             f"unknown key {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
             file=self.file,
             hint=f"keys: {shown or 'none'}" + ("" if self.format == "text" else "; to add keys, set `new_keys = true`"),
+            keys=[f"edits.{unknown}"],
         )
 
     @contextmanager
@@ -160,14 +161,20 @@ def load_config_template(
     """Load a template and render it once, so that errors are raised before any program runs; None without settings."""
     if settings is None:
         return None
-    where = f"{where}: config"
+    known = (*fixed, *QUERY_PLACEHOLDERS, "root", "store")
+    check_template([settings.template, settings.edits], known, where, "config")
+    with setting_errors("config"):
+        return _load_template(settings, fixed, f"{where}: config")
+
+
+def _load_template(settings: ConfigSettings, fixed: Mapping[str, str], where: str) -> ConfigTemplate:
     edits = flatten(settings.edits)
-    check_template([settings.template, settings.edits], (*fixed, *QUERY_PLACEHOLDERS, "root", "store"), where)
     check_literal_secrets(where, {"edits": {write_key(key): value for key, value in edits.items()}})
     file = Path(fixed["here"], fill(settings.template, fixed))
     form = _SUFFIXES.get(file.suffix.lower(), "text") if settings.format == "auto" else settings.format
     if form == "text" and settings.new_keys:
-        raise ConfigError(f'{where}: `new_keys` cannot be used with format "text"', hint="remove `new_keys`")
+        message = f'{where}: `new_keys` cannot be used with format "text"'
+        raise ConfigError(message, hint="remove `new_keys`", keys=["new_keys", "format"])
     text = read_utf8(file, ConfigError, hint="set `template` to a file, relative to the directory of assay.toml")
     template = ConfigTemplate(file, form, text, edits, settings.new_keys)
     register_secret_values(named_secrets(template.texts))
@@ -180,6 +187,7 @@ def check_config_used(config: ConfigTemplate | None, templates: object, where: s
         raise ConfigError(
             f"{where}: `config` is set, but {{config}} is not used",
             hint="pass {config} to the tool, as in --config {config} or in env",
+            keys=["config"],
         )
 
 

@@ -42,7 +42,8 @@ from assay.http import (
     parse_web_address,
     read_token,
 )
-from assay.settings import read_settings, setting
+from assay.settings import read_settings, setting, setting_errors
+from assay.toml import write_key
 from assay.types import Corpus
 
 
@@ -164,9 +165,8 @@ def _encode_form(table: Mapping[str, object]) -> str:
     for key, value in table.items():
         for item in value if isinstance(value, list | tuple) else [value]:
             if isinstance(item, Mapping):
-                raise ConfigError(
-                    f"{WHERE}: {key}: a form or URL cannot contain a table", hint="use strings, numbers and lists"
-                )
+                message = f"{WHERE}: {key}: a form or URL cannot contain a table"
+                raise ConfigError(message, hint="use strings, numbers and lists", keys=[f"body.{write_key([key])}"])
             pairs.append((key, str(item).lower() if isinstance(item, bool) else str(item)))
     return urlencode(pairs, errors="replace")
 
@@ -219,7 +219,7 @@ class HttpSession(ExternalSession):
             raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
 
     def _wait_until_ready(self, ready: ReadinessProbe, deadline: Deadline) -> None:
-        selector, is_bool = parse_selector(ready.path, "ready"), isinstance(ready.value, bool)
+        selector, is_bool = parse_selector(ready.path, WHERE, "ready.path"), isinstance(ready.value, bool)
         try:
             while True:
                 document = self._send(ready, self.workspace.index_placeholders, deadline.remaining_or_raise()).json()
@@ -319,7 +319,8 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     _check_request(read.search, names, QUERY_PLACEHOLDERS, WHERE)
     for name, request in read.requests.items():
         if name != "search":
-            _check_request(request, names, (), f"{WHERE}: {name}")
+            with setting_errors(name):
+                _check_request(request, names, (), f"{WHERE}: {name}")
     filters = make_filters(read.path_filter, read.language_filter, (*names, *QUERY_PLACEHOLDERS), WHERE)
     _check_settings(read)
     check_config_used(config, read.templates, WHERE)
@@ -346,32 +347,35 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
 def _check_request(request: RequestTemplate, common: Sequence[str], query: Sequence[str], where: str) -> None:
     parts = {"url": request.url, "headers": request.headers, "body": request.body or ""}
     for name, template in parts.items():
-        check_template(template, common if name == "headers" else (*common, *query), f"{where}: {name}")
+        check_template(template, common if name == "headers" else (*common, *query), where, name)
     named_secrets(list(parts.values()))
     names = (*common, *query)
     try:
         hosts = {parse_web_address(fill_url(request.url, dict.fromkeys(names, value))).netloc for value in ("a", "b")}
     except ConfigError as problem:
-        raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
+        raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint, keys=["url"]) from None
     if len(hosts) > 1:
-        raise ConfigError(f"{where}: url: the host contains a placeholder", hint="use only {env:NAME} in the host")
+        message = f"{where}: url: the host contains a placeholder"
+        raise ConfigError(message, hint="use only {env:NAME} in the host", keys=["url"])
     check_literal_secrets(where, parts)
     if request.form and not isinstance(request.body, Mapping):
-        raise ConfigError(
-            f"{where}: `form = true` requires a table as `body`", hint='set `body`, for example { q = "{query}" }'
-        )
+        message = f"{where}: `form = true` requires a table as `body`"
+        raise ConfigError(message, hint='set `body`, for example { q = "{query}" }', keys=["form", "body"])
     _build_request(request, dict.fromkeys(names, "x"))
 
 
 def _check_settings(settings: HttpSettings) -> None:
     if not has_placeholder([settings.url, settings.body or ""], "query"):
-        raise ConfigError(f"{WHERE}: no {{query}} in `url` or `body`", hint="add {query} to `url` or `body`")
+        hint = "add {query} to `url` or `body`"
+        raise ConfigError(f"{WHERE}: no {{query}} in `url` or `body`", hint=hint, keys=["url", "body"])
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
     check_literal_secrets(WHERE, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
-            raise ConfigError(f"{WHERE}: {name} requires a table as `body`", hint='set body = { q = "{query}" }')
+            message = f"{WHERE}: {name} requires a table as `body`"
+            raise ConfigError(message, hint='set body = { q = "{query}" }', keys=[name, "body"])
     if settings.ready is not None:
-        parse_selector(settings.ready.path, f"{WHERE}: ready.path")
+        parse_selector(settings.ready.path, WHERE, "ready.path")
         if settings.index is None and settings.update is None:
-            raise ConfigError(f"{WHERE}: `ready` requires `index` or `update`", hint="set `index`, or remove `ready`")
+            message = f"{WHERE}: `ready` requires `index` or `update`"
+            raise ConfigError(message, hint="set `index`, or remove `ready`", keys=["ready"])

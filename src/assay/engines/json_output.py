@@ -125,10 +125,11 @@ class Selector:
         return self.steps[:last]
 
 
-def parse_selector(text: str, where: str) -> Selector:
+def parse_selector(text: str, where: str, key: str) -> Selector:
     steps = tuple(_STEP.findall(text))
     if not steps or text.replace(".", "") != "".join(steps):
-        raise ConfigError(f"{where}: invalid selector {text!r}", hint="use a path such as results[].file_path")
+        message = f"{where}: {key}: invalid selector {text!r}"
+        raise ConfigError(message, hint="use a path such as results[].file_path", keys=[key])
     return Selector(steps)
 
 

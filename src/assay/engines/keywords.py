@@ -247,9 +247,8 @@ def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
     if wanted == "auto":
         return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
     if wanted != "python" and shutil.which(wanted) is None:
-        raise ConfigError(
-            f"engine keywords: {wanted} is not installed", hint=f'install {wanted}, or set backend = "auto"'
-        )
+        hint = f'install {wanted}, or set backend = "auto"'
+        raise ConfigError(f"engine keywords: {wanted} is not installed", hint=hint, keys=["backend"])
     return wanted
 
 

@@ -110,22 +110,24 @@ def _read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates
     _check_server(settings)
     query_names = (*names, *QUERY_PLACEHOLDERS)
     for name, known in {"env": names, "headers": names, "url": names, "arguments": query_names}.items():
-        check_template(getattr(settings, name), known, f"{WHERE}: {name}")
-    command = parse_command(settings.command, names, f"{WHERE}: command")
-    index_command = parse_command(settings.index_command, names, f"{WHERE}: index_command")
+        check_template(getattr(settings, name), known, WHERE, name)
+    command = parse_command(settings.command, names, WHERE, "command")
+    index_command = parse_command(settings.index_command, names, WHERE, "index_command")
     filters = make_filters(settings.path_filter, settings.language_filter, query_names, WHERE)
     update = () if isinstance(settings.update, str) else settings.update or settings.index
     calls: dict[str, tuple[ToolCall, ...]] = {}
     for name, given in {"index": settings.index, "update": update}.items():
         calls[name] = (given,) if isinstance(given, ToolCall) else given
         for call in calls[name]:
-            check_template(call.arguments, names, f"{WHERE}: {name}")
+            check_template(call.arguments, names, WHERE, name)
     if not has_placeholder(settings.arguments, "query"):
-        raise ConfigError(f"{WHERE}: no {{query}} in `arguments`", hint='add an argument such as query = "{query}"')
+        hint = 'add an argument such as query = "{query}"'
+        raise ConfigError(f"{WHERE}: no {{query}} in `arguments`", hint=hint, keys=["arguments"])
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
         conflict = "`pattern`" if settings.pattern else f'format = "{settings.format}"'
         message = f'{WHERE}: content = "structured" cannot be combined with {conflict}'
-        raise ConfigError(message, hint="remove `format` and `pattern`, or `content`")
+        hint = "remove `format` and `pattern`, or `content`"
+        raise ConfigError(message, hint=hint, keys=["content", "pattern" if settings.pattern else "format"])
     named = {
         "command": command,
         "index_command": index_command,
@@ -143,26 +145,32 @@ def _check_server(settings: McpSettings) -> None:
     url, update = settings.url, settings.update
     if bool(settings.command) == bool(url):
         problem = "both `command` and `url` are set" if url else "neither `command` nor `url` is set"
-        raise ConfigError(f"{WHERE}: {problem}", hint='set one: command = ["server"] or url = "http://host/mcp"')
+        hint = 'set one: command = ["server"] or url = "http://host/mcp"'
+        raise ConfigError(f"{WHERE}: {problem}", hint=hint, keys=["command", "url"])
     server, unused = ("url", ("env", "index_command")) if url else ("command", ("headers", "token_env"))
     for name in unused:
         if getattr(settings, name):
-            raise ConfigError(f"{WHERE}: `{name}` cannot be combined with `{server}`", hint=f"remove `{name}`")
+            message = f"{WHERE}: `{name}` cannot be combined with `{server}`"
+            raise ConfigError(message, hint=f"remove `{name}`", keys=[name, server])
     if url and not url.startswith("{env:"):  # a variable is checked when it is filled in
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"{WHERE}: url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {url!r}")
+            message = f"{WHERE}: url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {url!r}"
+            raise ConfigError(message, keys=["url"])
         if parts.username or parts.password:
             hint = "use `headers` with {env:NAME}, or `token_env`"
-            raise ConfigError(f"{WHERE}: `url` contains a user name or password", hint=hint)
+            raise ConfigError(f"{WHERE}: `url` contains a user name or password", hint=hint, keys=["url"])
     if isinstance(update, str):
         if update not in ("index", "restart"):
-            raise ConfigError(f'{WHERE}: update: expected "restart", "index" or tool calls, got {update!r:.40}')
+            message = f'{WHERE}: update: expected "restart", "index" or tool calls, got {update!r:.40}'
+            raise ConfigError(message, keys=["update"])
         if update == "index" and not settings.index_command:
-            raise ConfigError(f'{WHERE}: update = "index" requires `index_command`', hint="add `index_command`")
+            message = f'{WHERE}: update = "index" requires `index_command`'
+            raise ConfigError(message, hint="add `index_command`", keys=["update"])
         if url:
             hint = "set `update` to tool calls, or remove `update`"
-            raise ConfigError(f'{WHERE}: update = "{update}" cannot be combined with `url`', hint=hint)
+            message = f'{WHERE}: update = "{update}" cannot be combined with `url`'
+            raise ConfigError(message, hint=hint, keys=["update", "url"])
 
 
 # Settings that are recorded elsewhere, and limits that do not affect rankings.

@@ -94,25 +94,37 @@ class OutputLayout:
 def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
     """Parse selectors and patterns; raise ConfigError for invalid combinations."""
     texts = {name: getattr(settings, name) for name in (*_RESULT_FIELDS, *_COST_FIELDS)}
-    selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
+    selectors = {name: parse_selector(text, where, name) for name, text in texts.items() if text}
     path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format
     checks = (
-        (path is None and not selectors.keys() <= set(_COST_FIELDS), f"missing `path` for {names}", "set `path`"),
-        (selectors and form == "text", f"{names} cannot be used with format text", 'set format = "json" or "jsonl"'),
+        (
+            path is None and not selectors.keys() <= set(_COST_FIELDS),
+            f"missing `path` for {names}",
+            "set `path`",
+            sorted(selectors),
+        ),
+        (
+            selectors and form == "text",
+            f"{names} cannot be used with format text",
+            'set format = "json" or "jsonl"',
+            [*sorted(selectors), "format"],
+        ),
         (
             settings.pattern and form in ("json", "jsonl"),
             f"`pattern` cannot be used with format {form}",
             'set format = "text"',
+            ["pattern", "format"],
         ),
         (
             settings.pattern and selectors,
             f"`pattern` cannot be combined with {names}",
             "set `pattern` for text, or `path` and the other selectors for JSON",
+            ["pattern", *sorted(selectors)],
         ),
     )
-    for is_wrong, message, hint in checks:
+    for is_wrong, message, hint, keys in checks:
         if is_wrong:
-            raise ConfigError(f"{where}: {message}", hint=hint)
+            raise ConfigError(f"{where}: {message}", hint=hint, keys=keys)
     if path is not None and path.lists:
         for name in selectors.keys() & set(_RESULT_FIELDS):
             if "[]" not in selectors[name].steps:

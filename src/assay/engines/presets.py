@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path, PurePath
@@ -17,8 +17,8 @@ from assay.engines.templates import INTERPRETER, fill
 from assay.engines.tool import PROBE_LIMITS, ProbeLimits
 from assay.errors import AssayError, ConfigError, EngineError, did_you_mean
 from assay.processes.running import ProgramSpec, run_process
-from assay.settings import merge, read_settings, unknown_name
-from assay.toml import TomlFile, find_line, read_toml
+from assay.settings import get_key, merge, read_settings, split_key, unknown_name
+from assay.toml import TomlFile, find_line, read_toml, write_key
 
 _TABLES = ("preset", "engine")
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
@@ -80,7 +80,7 @@ def load_preset(name: str, directory: Path = Path()) -> Preset:
     try:
         read = read_settings(ToolInfo, facts, "[preset]")
     except ConfigError as problem:
-        raise _with_line(problem, file, _mentioned_key(problem, "preset", facts)) from problem
+        raise _with_line(problem, file, ("preset", *_find_key(problem, facts))) from problem
     kind = settings.get("kind")
     if not isinstance(kind, str):
         missing = ConfigError("missing `kind` in [engine]", hint=f"kinds: {', '.join(sorted(KINDS))}")
@@ -99,25 +99,20 @@ def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, 
 
 def add_location(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
     """Add the line in the preset file to an error without a file, unless the user changed the setting."""
-    if problem.file or _mentioned_key(problem, "engine", changes) != ("engine",):
+    if problem.file or _find_key(problem, changes):
         return problem
-    keys = _mentioned_key(problem, "engine", preset.settings)
+    keys = ("engine", *_find_key(problem, preset.settings))
     return _with_line(problem, TomlFile(preset.path, preset.text, {}), keys)
 
 
-def _mentioned_key(problem: ConfigError, table: str, values: Mapping[str, object]) -> tuple[str, ...]:
-    for word in re.findall(r"\w+", problem.message):
-        for keys in _keys(values):
-            if keys[-1] == word:
-                return (table, *keys)
-    return (table,)
-
-
-def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
-    yield from ((key,) for key in values)
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from ((key, *inner) for inner in _keys(value))
+def _find_key(problem: ConfigError, values: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the first setting at fault that the table sets, or the innermost table around it; empty if none."""
+    for key in problem.keys:
+        names = split_key(key)
+        for end in range(len(names), 0, -1):
+            if get_key(values, write_key(names[:end]), MISSING) is not MISSING:
+                return names[:end]
+    return ()
 
 
 def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:

@@ -53,6 +53,7 @@ class PythonSettings:
             raise ConfigError(
                 f"engine python: target: expected module:callable, got {self.target!r}",
                 hint="name a callable in a module, such as my.search:find",
+                keys=["target"],
             )
 
 
@@ -83,7 +84,8 @@ def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine
     target = _import_target(read, context.directory)
     is_class, is_engine = isinstance(target, type), hasattr(target, "open")
     if not (is_engine or callable(target)):
-        raise ConfigError(f"engine python: {read.target} is not callable", hint="name a function, a class or an engine")
+        message = f"engine python: {read.target} is not callable"
+        raise ConfigError(message, hint="name a function, a class or an engine", keys=["target"])
     if is_class or not (is_engine or (not read.options and _is_search(cast(Search, target)))):
         try:
             target = cast(Search, target)(**read.options)
@@ -107,6 +109,7 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
         raise ConfigError(
             f"engine python: cannot import {settings.target}: {problem}",
             hint=f"check the name, and that the module is in {directory} or installed",
+            keys=["target"],
         ) from problem
     except Exception as problem:
         raise EngineError(

@@ -68,7 +68,7 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
                 continue
             location = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
             hint = "move the secret to an environment variable and write {env:NAME}"
-            raise ConfigError(f"{location} contains a literal secret", hint=hint)
+            raise ConfigError(f"{location} contains a literal secret", hint=hint, keys=[setting])
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:

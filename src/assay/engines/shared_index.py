@@ -193,9 +193,8 @@ def make_index_settings(
     if index_keys is None:
         return IndexSettings(builder, None, whole, whole, about, address)
     if builder == "none":
-        raise ConfigError(
-            f"{where}: `index_keys` is set, but the engine builds no index", hint="remove `index_keys`, or set `index`"
-        )
+        message = f"{where}: `index_keys` is set, but the engine builds no index"
+        raise ConfigError(message, hint="remove `index_keys`, or set `index`", keys=["index_keys"])
     known = {key for key in nodes(table) if key[:2] != ("config", "edits")}
     for name in config.known if config else ():
         edit = ("config", "edits", *name)
@@ -231,6 +230,7 @@ def _parse_index_key(text: str, known: set[Key], where: str) -> Key:
         raise ConfigError(
             f"{where}: unknown setting {text!r} in index_keys",
             hint=f"did you mean {close[0]!r}?" if close else "use settings such as argv, env.NAME or config.KEY",
+            keys=["index_keys"],
         )
     return key
 

@@ -75,14 +75,15 @@ def _value_text(match: re.Match[str], values: Mapping[str, object]) -> str:
     return _READERS[prefix](argument) if colon and prefix in _READERS else match[0]
 
 
-def check_template(template: object, known: Sequence[str], where: str) -> None:
-    """Raise ConfigError for a placeholder that is misspelled or unavailable in this setting."""
+def check_template(template: object, known: Sequence[str], where: str, key: str) -> None:
+    """Raise ConfigError for a placeholder that is misspelled or unavailable in the setting `key`."""
     for name in _names(template):
         prefix, colon, argument = name.partition(":")
         if colon and prefix in _PREFIXES:
             if not (_VARIABLE.fullmatch(argument) if prefix == "env" else argument):
                 example = "{env:MY_TOKEN}" if prefix == "env" else "{python:semble}"
-                raise ConfigError(f"{where}: invalid placeholder {{{name}}}", hint=f"use a name, such as {example}")
+                message = f"{where}: {key}: invalid placeholder {{{name}}}"
+                raise ConfigError(message, hint=f"use a name, such as {example}", keys=[key])
             continue
         candidates = (*known, *PATH_PLACEHOLDERS, *QUERY_PLACEHOLDERS, *(_PREFIXES if colon else ()))
         if name not in known and prefix not in _TOOL_NAMES and closest_match(prefix, candidates):
@@ -90,7 +91,7 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
             is_known = name in PATH_PLACEHOLDERS or name in QUERY_PLACEHOLDERS
             problem = f"placeholder {{{name}}} cannot be used here" if is_known else f"unknown placeholder {{{name}}}"
             placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in shown)
-            raise ConfigError(f"{where}: {problem}", hint=f"use {placeholders}")
+            raise ConfigError(f"{where}: {key}: {problem}", hint=f"use {placeholders}", keys=[key])
 
 
 def named_secrets(template: object) -> tuple[str, ...]:
@@ -200,9 +201,10 @@ class Filters:
 def make_filters(paths: FilterTemplate, languages: FilterTemplate, known: Sequence[str], where: str) -> Filters:
     """Return the filters; raise ConfigError if a template has unknown placeholders, or lacks {path} or {language}."""
     for name, template, value in (("path_filter", paths, "path"), ("language_filter", languages, "language")):
-        check_template(template, (*known, value), f"{where}: {name}")
+        check_template(template, (*known, value), where, name)
         if template and not has_placeholder(template, value):
-            raise ConfigError(f"{where}: {name} has no {{{value}}}", hint=f"add {{{value}}} where the value belongs")
+            hint = f"add {{{value}}} where the value belongs"
+            raise ConfigError(f"{where}: {name} has no {{{value}}}", hint=hint, keys=[name])
     return Filters(paths, languages)
 
 

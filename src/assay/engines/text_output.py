@@ -51,13 +51,14 @@ def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRule
                 compiled[name] = re.compile(text, re.MULTILINE)
         except re.error as error:
             message = f"{where}: {name}: invalid regular expression {text!r}: {error}"
-            raise ConfigError(message, hint="use the regular expression syntax of Python") from error
+            raise ConfigError(message, hint="use the regular expression syntax of Python", keys=[name]) from error
     groups = compiled["pattern"].groupindex.keys() if pattern else {"path"}
     if "path" not in groups:
-        raise ConfigError(f"{where}: `pattern` has no group named path", hint="add (?P<path>...)")
+        message = f"{where}: `pattern` has no group named path"
+        raise ConfigError(message, hint="add (?P<path>...)", keys=["pattern"])
     if unknown := groups - {"end", "path", "score", "start"}:
         message = f"{where}: unknown named group {min(unknown)!r} in `pattern`"
-        raise ConfigError(message, hint="use the groups path, start, end and score")
+        raise ConfigError(message, hint="use the groups path, start, end and score", keys=["pattern"])
     return TextRules(**compiled)
 
 

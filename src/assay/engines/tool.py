@@ -93,20 +93,19 @@ class ExternalSession(ABC):
         return self.search_filtered(query, k, SearchFilter(), seconds)
 
 
-def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str, ...]:
-    """Split a command string as a shell does; raise ConfigError for unknown placeholders and shell operators."""
+def parse_command(template: Argv, known: Sequence[str], where: str, key: str) -> tuple[str, ...]:
+    """Split the command of a setting like a shell; raise ConfigError for unknown placeholders and shell operators."""
     try:
         parts = tuple(shlex.split(template)) if isinstance(template, str) else template
     except ValueError as error:
-        raise ConfigError(
-            f"{where}: cannot split the command: {error}", hint="close the quotes, or use a list"
-        ) from error
-    check_template(parts, known, where)
+        message = f"{where}: {key}: cannot split the command: {error}"
+        raise ConfigError(message, hint="close the quotes, or use a list", keys=[key]) from error
+    check_template(parts, known, where, key)
     for part in parts:
         if _SHELL.fullmatch(part) and not (part == ";" and _FIND_EXEC.intersection(parts)):
             example = '"tool \\"$1\\" | head", "sh", "{query}"' if "query" in known else '"tool | head"'
             hint = f'to use a shell, write ["sh", "-c", {example}]'
-            raise ConfigError(f"{where}: shell operator {part!r} is not supported", hint=hint)
+            raise ConfigError(f"{where}: {key}: shell operator {part!r} is not supported", hint=hint, keys=[key])
     return parts
 
 

@@ -215,9 +215,10 @@ def dev_data(suite: Suite, splits: Sequence[str] = (), use: SplitUse = TUNING) -
     hint = f"changes must not be chosen on the queries that will confirm them: --split {DEV}"
     for part in splits:
         if part != DEV and not use.opens:
-            raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=hint)
+            raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=hint, keys=["split"])
         if part == SEALED:
-            raise ConfigError(f"split = {part!r}: sealed queries are not for {use.what}", hint=hint)
+            message = f"split = {part!r}: sealed queries are not for {use.what}"
+            raise ConfigError(message, hint=hint, keys=["split"])
     if set(splits) <= {DEV}:
         return _dev_only(suite)
     chosen = select(suite, splits)

@@ -26,7 +26,7 @@ from assay.files import check_regular, write_atomic
 from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
-from assay.settings import iter_leaves, read_settings, setting, unknown_name
+from assay.settings import iter_leaves, read_settings, setting, setting_errors, unknown_name
 from assay.stats.compare import RepositoryChange
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, Verdict
@@ -59,9 +59,13 @@ class AcceptanceRule:
         known = [str(verdict) for verdict in Verdict]
         for name in self.verdict:
             if name not in known:
-                raise unknown_name("rule: verdict: unknown verdict", name, known, "verdicts")
+                raise unknown_name("rule: verdict: unknown verdict", name, known, "verdicts", keys=["verdict"])
         if self.repository_queries < 1:
-            raise ConfigError(f"rule: repository_queries = {self.repository_queries}", hint="it must be 1 or more")
+            raise ConfigError(
+                f"rule: repository_queries = {self.repository_queries}",
+                hint="it must be 1 or more",
+                keys=["repository_queries"],
+            )
 
     def __str__(self) -> str:
         parts = [f"the verdict is {' or '.join(self.verdict)}"] if self.verdict else []
@@ -533,12 +537,13 @@ def ledger_plan(spec: Spec, file: str | None = None, rule: str | None = None) ->
     """Read [ledger]; `file` and `rule` from flags take precedence."""
     settings = read_table(LedgerSettings, spec, "ledger", spec.ledger)
     try:
-        chosen = read_rule(settings.rule) if rule is None else read_rule(rule, "--rule")
+        with setting_errors("rule"):
+            chosen = read_rule(settings.rule) if rule is None else read_rule(rule, "--rule")
     except ConfigError as error:
-        raise (error if rule is not None else locate_error(error, spec, "ledger", spec.ledger)) from error
+        raise (error if rule is not None else locate_error(error, spec, "ledger")) from error
     path = Path(file) if file else spec.directory / settings.file
     if not path.name.endswith(LEDGER_FILE):
         hint = f"choose a name that ends in {LEDGER_FILE}, which keeps the file out of corpora"
-        problem = ConfigError(f"file = {str(path)!r}", hint=hint)
-        raise problem if file else locate_error(problem, spec, "ledger", spec.ledger)
+        problem = ConfigError(f"file = {str(path)!r}", hint=hint, keys=["file"])
+        raise problem if file else locate_error(problem, spec, "ledger")
     return LedgerPlan(path, chosen)

@@ -83,7 +83,7 @@ class TuneSettings:
     def __post_init__(self) -> None:
         for key in ("partitions", "most"):
             if getattr(self, key) < 1:
-                raise ConfigError(f"{key} = {getattr(self, key)}", hint="it must be 1 or more")
+                raise ConfigError(f"{key} = {getattr(self, key)}", hint="it must be 1 or more", keys=[key])
 
 
 def parse_param(text: str) -> tuple[str, tuple[object, ...]]:
@@ -117,7 +117,8 @@ def grid_points(
     size = prod(len(values) for values in params.values())
     if size > most:
         hint = "reduce the values or params, or increase most"
-        raise ConfigError(f"params: the grid has {size} points, at most {most} are tried", hint=hint)
+        message = f"params: the grid has {size} points, at most {most} are tried"
+        raise ConfigError(message, hint=hint, keys=["params"])
     own = partial(own_value, settings)
     found = []
     for change in points("", Sweep("", params=params), centre=own, template=False):
@@ -125,7 +126,8 @@ def grid_points(
         if moved:
             found.append(GridPoint(change, moved))
     if not found:
-        raise ConfigError("params: the only point equals the engine's settings", hint="name other values")
+        message = "params: the only point equals the engine's settings"
+        raise ConfigError(message, hint="name other values", keys=["params"])
     return tuple(found)
 
 

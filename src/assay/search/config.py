@@ -222,7 +222,8 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         if violation := _find_violation(flatten_config(self)):
-            raise ConfigError(f"search setting {violation[1]}", hint=violation[2])
+            keys, message, hint = violation
+            raise ConfigError(f"search setting {message}", hint=hint, keys=keys)
 
     def as_dict(self) -> Mapping[str, Any]:
         """Return the settings as nested dictionaries with redacted URLs, for records and hashes."""
@@ -308,7 +309,7 @@ def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, st
     try:
         FilterSettings(**{name: values[f"filter.{name}"] for name in get_type_hints(FilterSettings)}).result_filter()
     except ConfigError as error:
-        name = "filter.kinds" if "kind" in error.message else "filter.languages"
+        name = f"filter.{error.keys[0]}"
         return (name,), f"{name}: {error.message}", error.hint or ""
     spec = values["translation.model"]
     if spec and spec.partition(":")[0] != SHIPPED:

@@ -134,14 +134,15 @@ class ResultFilter:
 
     def __post_init__(self) -> None:
         if self.min_score is not None and not isfinite(self.min_score):
-            raise ConfigError(f"expected a finite min_score, got {self.min_score}", hint="use a number such as 0.5")
+            message = f"expected a finite min_score, got {self.min_score}"
+            raise ConfigError(message, hint="use a number such as 0.5", keys=["min_score"])
         for language in self.languages:
             if language not in LANGUAGES:
                 hint = did_you_mean(language, LANGUAGES) or "use a language such as python, go or typescript"
-                raise ConfigError(f"unknown language {language!r}", hint=hint)
+                raise ConfigError(f"unknown language {language!r}", hint=hint, keys=["languages"])
         for kind in self.kinds:
             if kind not in KINDS:
-                raise ConfigError(f"unknown kind {kind!r}", hint=f"use one of {', '.join(KINDS)}")
+                raise ConfigError(f"unknown kind {kind!r}", hint=f"use one of {', '.join(KINDS)}", keys=["kinds"])
         if self.regex is not None:
             try:
                 re.compile(self.regex)

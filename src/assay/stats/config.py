@@ -70,13 +70,13 @@ class CompareSettings:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alpha < 0.5:
-            raise ConfigError(f"alpha must be between 0 and 0.5, got {self.alpha}", hint="use 0.05")
+            raise ConfigError(f"alpha must be between 0 and 0.5, got {self.alpha}", hint="use 0.05", keys=["alpha"])
         if not self.margin > 0.0:
-            raise ConfigError(f"margin must be above 0, got {self.margin}", hint="use 0.02")
+            raise ConfigError(f"margin must be above 0, got {self.margin}", hint="use 0.02", keys=["margin"])
         if self.resamples < 1:
             raise ConfigError(f"B must be at least 1, got {self.resamples}", hint="use 10000")
         if self.seed < 0:
-            raise ConfigError(f"seed must be at least 0, got {self.seed}", hint="use 0")
+            raise ConfigError(f"seed must be at least 0, got {self.seed}", hint="use 0", keys=["seed"])
         check_cluster(self.cluster)
 
 
@@ -100,7 +100,7 @@ def check_cluster(cluster: str) -> None:
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
         expected = f"{', '.join(CLUSTERS)} or {TAG}NAME"
         hint = did_you_mean(cluster, CLUSTERS) or f"use {expected}"
-        raise ConfigError(f"cluster must be {expected}, got {cluster!r}", hint=hint)
+        raise ConfigError(f"cluster must be {expected}, got {cluster!r}", hint=hint, keys=["cluster"])
 
 
 def check_tag(cluster: str, tags: Iterable[str]) -> None:

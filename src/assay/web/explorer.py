@@ -30,7 +30,7 @@ from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
 from assay.web.rerun import JudgedQuery, RerunService, changed_settings, describe_settings
 from assay.web.runs import LIMITS, CachedRun, RunList, card
-from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, sentence_of, status_of
+from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, status_of
 
 #: Limits of pages above the size of report.html; their source is fetched file by file.
 _LARGE = PageLimits(max_bytes=100_000_000, source=False)
@@ -60,7 +60,7 @@ def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> 
     try:
         return page_response(make(request))
     except AssayError as error:
-        problem = {"message": sentence_of(error), "hint": error.hint}
+        problem = {"message": error.located_message, "hint": error.hint}
         return page_response(_small_page("Assay", "problem", json.dumps(problem).encode("utf-8")), status_of(error))
 
 

@@ -28,7 +28,7 @@ from assay.experiment.records.directory import (
 )
 from assay.experiment.spec.model import analysis_plan_of
 from assay.types import OLD_ROLES, AnalysisPlan, GoldSet, Run
-from assay.web.server import HttpError, LruCache, sentence_of
+from assay.web.server import HttpError, LruCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def card(found: RunDirectory) -> dict[str, Any]:
         date = str(entry["date"])
         return entry | {"when": date[:_MINUTE].replace("T", " "), "made": _made(date, written)}
     except AssayError as error:
-        return entry | {"error": sentence_of(error), "hint": error.hint}
+        return entry | {"error": error.located_message, "hint": error.hint}
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         return entry | {
             "error": f"{found.path}: cannot read the run ({type(error).__name__})",

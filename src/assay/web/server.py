@@ -115,12 +115,6 @@ def status_of(error: AssayError) -> int:
     return 400 if isinstance(error, InputError) else 500
 
 
-def sentence_of(error: AssayError) -> str:
-    """Return the message of an error with its file and line, without the hint."""
-    line = f":{error.line}" if error.line is not None else ""
-    return f"{error.file}{line}: {error.message}" if error.file else error.message
-
-
 @dataclass(frozen=True, slots=True)
 class Route:
     """A method and a path pattern, such as `/run/{id}`; a `{name}` matches one non-empty part between slashes.
@@ -307,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             response = self._respond()
         except AssayError as error:
-            response = error_response(status_of(error), sentence_of(error), error.hint, as_page=as_page)
+            response = error_response(status_of(error), error.located_message, error.hint, as_page=as_page)
         except Exception as error:
             _print_trace()
             response = error_response(500, f"unexpected {type(error).__name__}: a bug in Assay", as_page=as_page)

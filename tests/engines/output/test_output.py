@@ -121,7 +121,7 @@ def test_json_fields_of_two_lists_beside_each_other_are_refused() -> None:
 
 @pytest.mark.parametrize("text", ["results[].file_path", "[].path", "a.b[].c[].d", "path", "[][].x"])
 def test_selector_prints_as_it_is_written(text: str) -> None:
-    assert str(parse_selector(text, "x")) == text
+    assert str(parse_selector(text, "engine x", "path")) == text
 
 
 ANSWER = '{"results": [{"file": "a.py", "line": 3}]}'

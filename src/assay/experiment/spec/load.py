@@ -71,10 +71,9 @@ def load_spec(
     try:
         return check(_resolve_paths(spec, config))
     except ConfigError as error:
-        if error.file or not config.layers or error.message.startswith("--set "):
+        if error.file or error.flag or not config.layers:
             raise
-        key = error.message.split()[0]  # messages of `check` begin with the key
-        raise config.error(error.message, error.hint, "run", key) from error
+        raise config.error(error.message, error.hint, "run", *error.keys[:1]) from error
 
 
 def shipped_experiments() -> dict[str, Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,11 +22,12 @@ from assay.experiment.spec.variants import (
     declared_engines,
     expand,
     location_of,
+    parse_override,
     reject_duplicates,
     settings_table,
 )
 from assay.redaction import make_redactor
-from assay.settings import read_settings, unknown_name
+from assay.settings import iter_leaves, read_settings, split_key, unknown_name
 from assay.types import TIME_LIMITS, AnalysisPlan, ResultLevel, Run, Suite
 
 if TYPE_CHECKING:
@@ -212,15 +213,14 @@ def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPl
     deepest = max(parse_measure(measure).depth for measure in plan.measures)
     if deepest > k:
         hint = "increase k, or lower the cutoff of the measure"
-        raise ConfigError(f"k = {k}: a measure needs {deepest} results", hint=hint)
+        raise ConfigError(f"k = {k}: a measure needs {deepest} results", hint=hint, keys=["k"])
     if plan.baseline and plan.baseline not in engines:
-        raise ConfigError(
-            f"baseline = {plan.baseline!r} is not an engine of this run", hint=_known(plan.baseline, engines)
-        )
+        message = f"baseline = {plan.baseline!r} is not an engine of this run"
+        raise ConfigError(message, hint=_known(plan.baseline, engines), keys=["baseline"])
     match_names(plan.family, engines, "family")
     if plan.baseline in plan.family:
         hint = "remove it: the other engines are compared with the baseline"
-        raise ConfigError(f"family contains the baseline {plan.baseline!r}", hint=hint)
+        raise ConfigError(f"family contains the baseline {plan.baseline!r}", hint=hint, keys=["family"])
     return plan
 
 
@@ -244,7 +244,7 @@ def match_names(
     for pattern in patterns:
         matched = {pattern} & set(names) or {n for n in names if n not in exclude and fnmatchcase(n, pattern)}
         if not matched:
-            raise ConfigError(f"{key} = {pattern!r} matches no {kind}", hint=_known(pattern, names))
+            raise ConfigError(f"{key} = {pattern!r} matches no {kind}", hint=_known(pattern, names), keys=[key])
         chosen |= matched
     return tuple(name for name in names if name in chosen)
 
@@ -265,10 +265,10 @@ def check(spec: Spec) -> Spec:
     """Return the specification; raise ConfigError for an invalid value."""
     for key in ("k", "timeout", "index_timeout"):
         if not getattr(spec, key) > 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be more than 0")
+            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be more than 0", keys=[key])
     for key in ("max_timeouts", "threads", "jobs"):
         if (getattr(spec, key) or 0) < 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be 0 or more")
+            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be 0 or more", keys=[key])
     check_encodable(spec.engines)
     for name, engine in spec.engines.items():
         kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")
@@ -276,10 +276,10 @@ def check(spec: Spec) -> Spec:
             raise ConfigError(f"{name!r} is the name of a reference engine", hint="choose another name")
     if spec.times and spec.jobs is not None:
         hint = "parallel engines disturb each other's times: remove one of the two"
-        raise ConfigError("times = true with jobs", hint=hint)
+        raise ConfigError("times = true with jobs", hint=hint, keys=["times"])
     for name in spec.tables:
         if name not in TABLE_NAMES:
-            raise ConfigError(f"tables = {name!r}: unknown table", hint=_known(name, TABLE_NAMES))
+            raise ConfigError(f"tables = {name!r}: unknown table", hint=_known(name, TABLE_NAMES), keys=["tables"])
     reject_duplicates(spec)
     names = spec.names()
     for name in spec.only:
@@ -313,16 +313,16 @@ def read_table(record: type[T], spec: Spec, name: str, values: Mapping[str, obje
     try:
         return read_settings(record, values, f"[{name}]")
     except ConfigError as error:
-        raise locate_error(error, spec, name, values) from error
+        raise locate_error(error, spec, name) from error
 
 
-def locate_error(error: ConfigError, spec: Spec, name: str, values: Mapping[str, object]) -> ConfigError:
-    """Return the error with the flag, or the file and line, that set the key in its message."""
-    words = re.findall(r"[\w-]+", error.message)
-    keys = sorted((key for key in values if key in words), key=words.index)
-    location = next((spec.locations[f"{name}.{key}"] for key in keys if f"{name}.{key}" in spec.locations), None)
+def locate_error(error: ConfigError, spec: Spec, name: str) -> ConfigError:
+    """Return the error with the flag, or the file and line, that set its first key."""
+    keys = [f"{name}.{split_key(key)[0]}" for key in error.keys]
+    location = next((spec.locations[key] for key in keys if key in spec.locations), None)
     if location and location.flags:
-        return ConfigError(f"{location.flags[-1]}: {error.message}", hint=error.hint)
+        flag = location.flags[-1]
+        return ConfigError(f"{flag}: {error.message}", hint=error.hint, flag=flag)
     file, line = (location.file, location.line) if location else (spec.file, None)
     return ConfigError(error.message, file=file, line=line, hint=error.hint)
 
@@ -361,7 +361,7 @@ class EngineFactory:
             preset = load_preset(str(table["preset"]), self.directory) if "preset" in table else None
             kind = preset.kind if preset else str(table["kind"])
             if kind not in KINDS:
-                raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
+                raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds", keys=["kind"])
             settings = preset_settings(preset, rest) if preset else rest
             try:
                 read_settings(KINDS[kind].settings_class(), settings, f"engine {kind}")
@@ -372,14 +372,20 @@ class EngineFactory:
 
     def _locate(self, error: ConfigError) -> ConfigError:
         message = f"{self.name}: {error.message}" if self.name else error.message
-        words = set(re.findall(r"[\w-]+", error.message))
+        faults = [split_key(key) for key in error.keys]
         for flag in reversed(self.flags):
-            table, _, *names = re.findall(r"[\w-]+", flag.partition("=")[0].removeprefix("--set "))
-            path = names if table == "engines" else names[1:]  # after `set` or `params`
-            if path and (words.issuperset(path) or any(f"'{name}'" in error.message for name in path)):
-                return ConfigError(f"{flag}: {message}", hint=error.hint)
+            if any(fault[: len(path)] == path[: len(fault)] for path in _changed_settings(flag) for fault in faults):
+                return ConfigError(f"{flag}: {message}", hint=error.hint, flag=flag)
         file, line = (error.file, error.line) if error.file else (self.file, error.line or self.line)
         return ConfigError(message, file=file, line=line, hint=error.hint)
+
+
+def _changed_settings(flag: str) -> Iterator[tuple[str, ...]]:
+    for (table, _, *names), _ in iter_leaves(parse_override(flag.removeprefix("--set "))):
+        # in a variant or a sweep, dotted keys of settings follow `set` or `params`
+        path = names if table == "engines" else [part for key in names[1:] for part in split_key(key)]
+        if path:
+            yield tuple(path)
 
 
 def engine_factory(spec: Spec, name: str, suite: Suite | None = None) -> EngineFactory:

@@ -82,7 +82,7 @@ class ConfigLocation:
 
     def error(self, message: str, hint: str | None) -> ConfigError:
         if self.by_flags:
-            message = f"{self.flags[-1]}: {message}"
+            return ConfigError(f"{self.flags[-1]}: {message}", hint=hint, flag=self.flags[-1])
         return ConfigError(message, file=self.file, line=self.line, hint=hint)
 
 
@@ -293,7 +293,7 @@ def _check_sweep(sweep: Sweep) -> None:
     for key, values in sweep.params.items():
         if not values or len(set(map(canonical, values))) < len(values):
             problem = "has a value twice" if values else "has no value"
-            raise ConfigError(f"params: {key} {problem}", hint="list the values to try, each once")
+            raise ConfigError(f"params: {key} {problem}", hint="list the values to try, each once", keys=["params"])
     for part, off in sweep.parts.items():
         if not off:
             raise ConfigError(f"parts: no setting switches off {part!r}", hint=_EXAMPLES["parts"])

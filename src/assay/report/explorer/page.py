@@ -31,7 +31,7 @@ from assay.report.history import GatedCommit
 from assay.report.render.text import count, plain, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
-from assay.settings import setting
+from assay.settings import setting, setting_errors
 from assay.store.kinds import parse_size
 
 if TYPE_CHECKING:
@@ -218,9 +218,10 @@ def page_plan(
     """Read [report] of a configuration; arguments override it."""
     settings = read_table(ReportSettings, spec, "report", spec.report) if spec else ReportSettings()
     try:
-        size = parse_size(settings.max_size, "max_size")
+        with setting_errors("max_size"):
+            size = parse_size(settings.max_size, "max_size")
     except ConfigError as error:
-        raise (locate_error(error, spec, "report", spec.report) if spec else error) from error
+        raise (locate_error(error, spec, "report") if spec else error) from error
     if traces is not None and traces < 0:
         raise ConfigError(f"--traces: expected 0 or more, got {traces}", hint="--traces 0 turns traces off")
     size = size if max_size is None else parse_size(max_size, "--max-size")
