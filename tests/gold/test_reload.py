@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.load import log_reaccess, reload_set
-from assay.gold.split import access_log_path, read_access_log
+from assay.gold.access_log import access_log_path, log_saved_access, read_access_log
+from assay.gold.load import reload_set
 from assay.types import Suite
 
 QUERY = (
@@ -57,7 +57,7 @@ def test_no_file_no_set(ran, file):
 
 
 def test_look_goes_into_the_log_of_the_very_set_alone(ran, file):
-    assert log_reaccess(Suite((ran,)), "score", ["mine"]) == (access_log_path(file),)
+    assert log_saved_access(Suite((ran,)), "score", ["mine"]) == (access_log_path(file),)
     file.write_text(written(("cart", "other.py", "carts"), name="shop"), encoding="utf-8")
-    assert log_reaccess(Suite((ran,)), "score", ["mine"]) == ()
+    assert log_saved_access(Suite((ran,)), "score", ["mine"]) == ()
     assert len(read_access_log(file)) == 1

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay.cli.arguments import RESULTS
-from assay.cli.options import claim_for, log_look, read_results, reject_flags
+from assay.cli.options import claim_for, log_run_access, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
@@ -114,7 +114,7 @@ def _check_made(path: Path) -> None:
 
 def _judge(args: Namespace, runs: list[Run], name: str, history: Path | None) -> Gate:
     claim = claim_for(runs[0], args)
-    log_look(args, runs[0], "gate")
+    log_run_access(args, runs[0], "gate")
     thresholds = [parse_threshold(text, level_of(claim.primary)) for text in args.require]
     measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(thresholds, runs[0].k))))
     old = _read_baseline(args, runs[0], claim.measures)

@@ -74,16 +74,16 @@ def load_one_set(path: Path) -> GoldSet:
     return golds[0]
 
 
-def log_look(args: Namespace, run: Run, command: str) -> None:
+def log_run_access(args: Namespace, run: Run, command: str) -> None:
     """Log the access to the sealed queries of a saved run."""
     from assay.gold.split import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
     if not sealed:
         return
-    from assay.gold.load import log_reaccess
+    from assay.gold.access_log import log_saved_access
 
-    if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
+    if not log_saved_access(run.suite, command, [engine.name for engine in run.engines]):
         info(args, f"{sealed} sealed queries are in this run; their gold file is missing, so the access is not logged")
 
 

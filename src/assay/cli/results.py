@@ -17,7 +17,7 @@ from assay.cli.arguments import CLAIM, RESULTS
 from assay.cli.options import (
     claim_for,
     given_flags,
-    log_look,
+    log_run_access,
     open_page,
     read_results,
     reject_flags,
@@ -73,7 +73,7 @@ def score_command(args: Namespace) -> int:
     page = report_plan(args)
     run = read_results(args.results)
     claim = claim_for(run, args)
-    log_look(args, run, "score")
+    log_run_access(args, run, "score")
     loaded = reopen(run, claim, Path(args.results))
     results = loaded.results
     if args.write:
@@ -131,7 +131,7 @@ def report_command(args: Namespace) -> int:
     if not out.parent.is_dir():
         raise InputError("its folder is not there", file=out, hint=f"make {out.parent} first, or name another place")
     claim = claim_for(run, args)
-    log_look(args, run, "report")
+    log_run_access(args, run, "report")
     loaded = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
     try:
         html = write_html(loaded.results, loaded.case, out, page)
@@ -202,7 +202,7 @@ def _compare(args: Namespace) -> _Compared:
             reject_flags(args, "--all-pairs", "engine", "baseline")
         run = read_results(args.first)
         claim = claim_for(run, args)
-        log_look(args, run, "compare")
+        log_run_access(args, run, "compare")
         side = gather((run,), claim.measures, "")
         pairs = compare_all_pairs(run, claim) if args.all_pairs else None
         compared = compare_within(side, replace(claim, baseline="") if pairs else claim, args.engine)
@@ -216,7 +216,7 @@ def _compare(args: Namespace) -> _Compared:
         raise ConfigError(f"{flag} is for one run", hint="name a single folder")
     reject_flags(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
-    log_look(args, new, "compare")
+    log_run_access(args, new, "compare")
     claim = claim_for(new, args)
     require_comparable(old, new)
     before, after = gather((old,), claim.measures, args.first), gather((new,), claim.measures, args.second)
@@ -293,7 +293,7 @@ def show_command(args: Namespace) -> int:
     measures = tuple(dict.fromkeys((*claim.measures, *match.query.measures)))
     shown = show_query(engines, match.gold, match.query, args.form or match.form, claim, measures)
     if split_of(match.query) == SEALED:
-        log_look(args, runs[-1], "show")
+        log_run_access(args, runs[-1], "show")
     emit(args, show_document(shown), show_json(shown))
     return 0
 
@@ -349,7 +349,7 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     reject_flags(args, "a plan from a pilot", "repositories", "queries")
     directory = args.results or RESULTS
     run = read_results(directory)
-    log_look(args, run, "plan")
+    log_run_access(args, run, "plan")
     claim = claim_for(run, args)
     baseline, challenger = compared_pair(run, claim)
     engine = args.engine or challenger

@@ -28,7 +28,7 @@ from assay.experiment.spec import Spec, make_engines, model, override
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tracing import trace_queries
 from assay.experiment.tuning import GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with, tune_scores
-from assay.gold.load import log_reaccess
+from assay.gold.access_log import log_saved_access
 from assay.gold.split import sealed_queries
 from assay.report import tuning as report_tuning
 from assay.report.comparison import changed_corpora, compare_engines, require_comparable
@@ -263,7 +263,7 @@ def add_command(args: Namespace) -> int:
 
 def _log_sealed(suite: Suite, engine: str) -> None:
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
-    if sealed and not log_reaccess(suite, "ledger add", [engine]):
+    if sealed and not log_saved_access(suite, "ledger add", [engine]):
         raise GoldError(
             f"{sealed} sealed queries are in this run, and their gold file is missing, so the access cannot be logged",
             hint="add it where the gold set is, or use a run without them: assay run --split dev",

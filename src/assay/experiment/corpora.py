@@ -20,8 +20,8 @@ from assay.experiment.spec import FILE, Spec
 from assay.experiment.spec.load import EXTENDS, PRESET
 from assay.experiment.spec.model import KEYS, TABLES, check_suite
 from assay.gold import TagRule, join, resolve
+from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
-from assay.gold.split import access_log_path
 from assay.settings import iter_leaves
 from assay.store.scratch import scratch
 from assay.syntax.text import estimate_tokens, line_bytes, line_sizes

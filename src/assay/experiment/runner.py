@@ -43,7 +43,8 @@ from assay.experiment.spec import FILE, Spec, load_spec, override
 from assay.experiment.spec.model import check_encodable, match_names
 from assay.experiment.worker import CellTask, CorpusAccess, measure, prepare_corpus, survey, take_snapshot
 from assay.gold import gold_hash, query_hash
-from assay.gold.split import log_access, select
+from assay.gold.access_log import log_access
+from assay.gold.split import select
 from assay.redaction import register_secret_values
 from assay.types import (
     TIME_LIMITS,

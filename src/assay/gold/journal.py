@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 #: Suffix of the review directory beside a gold file.
 REVIEW_SUFFIX = ".review"
+#: Suffix of the log of accesses to sealed queries, beside a gold file.
+ACCESS_LOG_SUFFIX = ".looks.jsonl"
 
 _LARGEST = 256_000_000  # bytes; about 250,000 proposals
 

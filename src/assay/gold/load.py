@@ -13,8 +13,8 @@ from assay.errors import AssayError, ConfigError, CorpusError, GoldError
 from assay.gold.build import GoldLocation
 from assay.gold.formats.registry import FORMATS, SUFFIXES, GoldFormat, detect, find_format
 from assay.gold.formats.rows import open_source
-from assay.gold.journal import REVIEW_SUFFIX
-from assay.gold.split import ACCESS_LOG_SUFFIX, TAG, log_access, sealed_queries
+from assay.gold.journal import ACCESS_LOG_SUFFIX, REVIEW_SUFFIX
+from assay.gold.split import TAG
 from assay.types import CorpusSpec, GoldSet, Query, Suite
 
 #: Shipped sets: code and docstrings of the standard library; click from PyPI and p-queue from npm, which are fetched.
@@ -189,9 +189,3 @@ def reload_set(gold: GoldSet) -> GoldSet | None:
 def _is_same(now: Query, before: Query) -> bool:
     files, old = ({target.link or target.span.path for target in query.targets} for query in (now, before))
     return all(now.forms.get(form) == text for form, text in before.forms.items()) and not old.isdisjoint(files)
-
-
-def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to saved results on sealed queries of sets that can be reloaded; return the paths of the logs."""
-    here = [gold for gold in suite.golds if sealed_queries(gold) and reload_set(gold) is not None]
-    return log_access(Suite(tuple(here)), command, engines)

@@ -16,7 +16,7 @@ from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
 from assay.experiment.spec.model import analysis_plan_of
 from assay.experiment.tracing import explainable_engines
-from assay.gold.load import log_reaccess
+from assay.gold.access_log import log_saved_access
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import analyze_case
 from assay.report.comparison import changed_corpora, require_comparable
@@ -143,7 +143,7 @@ def _refuse_sealed(query: Query) -> None:
 
 def _run_page(opened: CachedRun) -> bytes:
     run = opened.run
-    log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
+    log_saved_access(run.suite, "serve", [engine.name for engine in run.engines])
     case = open_case(run, opened.claim)
     results = analyze_case(case)
     rows = carry_over(results.rows, read_rows(opened.found.path) or (), comparability_of(run))
@@ -156,7 +156,7 @@ def _pair_page(old: CachedRun, new: CachedRun) -> bytes:
     origins = _name_engines(old.run, new.run, names)
     run, notes = _join_runs(old.run, new.run, names, origins)
     changed = changed_corpora(old.run, new.run)
-    log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
+    log_saved_access(run.suite, "serve", [engine.name for engine in run.engines])
     case = open_case(run, analysis_plan_of(run))
     results = analyze_case(case)
     results = replace(results, warnings=(*changed, *notes, *results.warnings))

@@ -7,7 +7,8 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.split import read_access_log, split_of
+from assay.gold.access_log import read_access_log
+from assay.gold.split import split_of
 
 
 def call(capsys, *arguments):
@@ -81,8 +82,8 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
         if part("sealed") != before:
             break
     assert "sealed results were seen before this split; 1 unsealed, 1 newly sealed" in said[-1]
-    look, *anew = read_access_log(divided / "gold.yaml")
-    assert (look.command, look.divided) == ("run", "")
+    access, *anew = read_access_log(divided / "gold.yaml")
+    assert (access.command, access.divided) == ("run", "")
     assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
     out = call(capsys, "gold", "access-log", "gold.yaml")[1]
     assert "1 access to the sealed queries of gold.yaml; split again 1 time since." in out
@@ -159,16 +160,16 @@ def test_a_run_leaves_sealed_queries_out_and_says_so(divided, capsys):
 def test_a_run_of_the_sealed_part_is_a_look(divided, capsys):
     assert run(capsys, "--split", "sealed")[0] == 0
     assert asked() == {part("sealed")}
-    assert [look.command for look in read_access_log(divided / "gold.yaml")] == ["run"]
+    assert [access.command for access in read_access_log(divided / "gold.yaml")] == ["run"]
     assert call(capsys, "score", "results")[0] == 0
     assert call(capsys, "compare", "results")[0] in (0, 2)  # a single engine has nobody to compare with
-    looks = read_access_log(divided / "gold.yaml")
-    assert [look.command for look in looks] == ["run", "score", "compare"]
+    accesses = read_access_log(divided / "gold.yaml")
+    assert [access.command for access in accesses] == ["run", "score", "compare"]
     code, out, _ = call(capsys, "gold", "access-log", "gold.yaml")
     assert code == 0
     assert "3 accesses to the sealed queries" in out
     code, out, _ = call(capsys, "gold", "access-log", "gold.yaml", "--json")
-    assert [look["sealed"] for look in json.loads(out)["accesses"]] == [1, 1, 1]
+    assert [access["sealed"] for access in json.loads(out)["accesses"]] == [1, 1, 1]
 
 
 def test_parts_can_be_named_in_the_configuration_and_by_flag(divided, capsys):

@@ -1,4 +1,4 @@
-"""Every look at sealed queries is written down beside the set."""
+"""Every access to sealed queries is logged beside the set."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.errors import GoldError
-from assay.gold.split import access_log_path, log_access, read_access_log
+from assay.gold.access_log import access_log_path, log_access, read_access_log
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.waiting import WATCHDOG
 
@@ -23,24 +23,29 @@ def gold(path, *parts):
     return GoldSet("g", CorpusSpec("path", "."), queries, source=None if path is None else str(path))
 
 
-def test_a_look_says_who_when_with_what_and_at_how_much(tmp_path, monkeypatch):
+def test_an_entry_has_user_time_command_engines_and_count(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     (tmp_path / "gitconfig").write_text("[user]\n\tname = Ada Example\n")
     path = tmp_path / "gold.yaml"
     files = log_access(Suite((gold(path, "dev", "sealed", "sealed"),)), "run", ["mine", "keywords"])
     assert files == (tmp_path / "gold.looks.jsonl",)
-    (look,) = read_access_log(path)
-    assert (look.who, look.command, look.engines, look.sealed) == ("Ada Example", "run", ("mine", "keywords"), 2)
-    assert len(look.gold) == 16
-    assert look.when.endswith("+00:00")
+    (access,) = read_access_log(path)
+    assert (access.who, access.command, access.engines, access.sealed) == (
+        "Ada Example",
+        "run",
+        ("mine", "keywords"),
+        2,
+    )
+    assert len(access.gold) == 16
+    assert access.when.endswith("+00:00")
 
 
-def test_looks_add_up_and_unsealed_sets_have_none(tmp_path):
+def test_accesses_add_up_and_unsealed_sets_have_none(tmp_path):
     path = tmp_path / "gold.yaml"
     for _ in range(3):
         log_access(Suite((gold(path, "sealed"),)), "score", [])
     log_access(Suite((gold(path, "dev"),)), "run", [])
-    assert [look.command for look in read_access_log(path)] == ["score"] * 3
+    assert [access.command for access in read_access_log(path)] == ["score"] * 3
     assert read_access_log(tmp_path / "other.yaml") == ()
 
 
@@ -74,7 +79,7 @@ def test_half_a_line_of_a_log_is_told_and_not_overwritten(tmp_path, damage):
 
 LOOKER = """\
 import sys
-from assay.gold.split import log_access
+from assay.gold.access_log import log_access
 from assay.gold import load_gold
 suite = load_gold(sys.argv[1])
 for _ in range(10):
@@ -82,7 +87,7 @@ for _ in range(10):
 """
 
 
-def test_looks_from_several_processes_are_all_kept(tmp_path):
+def test_accesses_from_several_processes_are_all_kept(tmp_path):
     path = tmp_path / "gold.yaml"
     path.write_text(
         "assay: 1\nname: g\ncorpus: {path: .}\nqueries:\n"
@@ -108,8 +113,8 @@ def test_a_run_of_the_python_interface_leaves_sealed_queries_out_and_logs_those_
     assert read_access_log(shop / "gold.yaml") == ()
     run = assay.run(engine, suite, split=["sealed"])
     assert {r.query for r in run.engines[0].rankings} == {"retry-wait"}
-    (look,) = read_access_log(shop / "gold.yaml")
-    assert (look.command, look.engines, look.sealed) == ("run", ("mine",), 1)
+    (access,) = read_access_log(shop / "gold.yaml")
+    assert (access.command, access.engines, access.sealed) == ("run", ("mine",), 1)
 
 
 def test_the_log_is_no_part_of_the_corpus_it_lies_in(shop):

@@ -1,4 +1,4 @@
-"""The commands gold split, looks, synth and agreement."""
+"""The commands gold split, access-log, synth and agreement."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError, GoldError, InputError
 from assay.gold import load_gold
 from assay.gold import split as splits
+from assay.gold.access_log import access_log_path, log_division, read_access_log
 from assay.gold.code_index import SampleSize
 from assay.gold.formats.registry import save
 from assay.gold.review.acceptance import read_acceptance_times
 from assay.gold.review.agreement import Coefficient, KindAgreement, Resampling, compute_agreement
 from assay.gold.review.votes import read_all_votes, read_decisions
-from assay.gold.split import access_log_path, log_division, read_access_log
 from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.stats.paired import mde_from_se
