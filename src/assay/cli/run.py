@@ -22,7 +22,7 @@ from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import Missing, load_suite
-from assay.experiment.forecast import dry_run
+from assay.experiment.dry_run import dry_run
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import repeat_directories, write_timings
 from assay.experiment.records.merge import RetainedEngine

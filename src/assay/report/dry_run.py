@@ -10,7 +10,7 @@ from assay.report.render.document import Block, Code, Document, Paragraph, table
 from assay.report.render.text import count
 
 if TYPE_CHECKING:
-    from assay.experiment.forecast import DryRun, Node
+    from assay.experiment.dry_run import DryRun, Node
 
 #: Engines below one step; a sweep of a thousand would hide the tree.
 _SHOWN = 12

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.experiment.corpora import load_suite
+from assay.experiment.dry_run import dry_run
 from assay.experiment.executors import SerialExecutor
-from assay.experiment.forecast import dry_run
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec

@@ -15,8 +15,8 @@ from assay.experiment.cache import (
     snapshot_json,
 )
 from assay.experiment.corpora import load_suite
+from assay.experiment.dry_run import plan_tree
 from assay.experiment.executors import SerialExecutor
-from assay.experiment.forecast import plan_tree
 from assay.experiment.plan import ExecutionOptions, make_plan, select_engines
 from assay.experiment.records.codec import decoder
 from assay.experiment.runner import execute_spec
