@@ -198,9 +198,9 @@ def test_a_call_executes_nothing_of_its_own(shop, engine):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "no gold set is named"),
+        ({}, "missing gold set"),
         ({"gold": "../gold.yaml"}, "outside"),
-        ({"gold": "nowhere.yaml"}, "there is no such gold set"),
+        ({"gold": "nowhere.yaml"}, "no such gold set"),
         ({"gold": "shop/cart.py"}, "→"),
         ({"gold": "gold.yaml", "out": "../elsewhere"}, "outside"),
         ({"gold": "gold.yaml", "out": "/tmp"}, "outside"),

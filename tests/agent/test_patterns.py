@@ -50,5 +50,5 @@ def test_pattern_that_ends_is_taken(pattern):
 
 def test_long_pattern_is_refused():
     check_pattern("x" * 1_000)
-    with pytest.raises(ConfigError, match="of 1,001 characters"):
+    with pytest.raises(ConfigError, match="has 1,001 characters"):
         check_pattern("x" * 1_001)

@@ -31,12 +31,12 @@ def test_text_lists_relatives_by_kind(served):
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("shop/cart.py", "write FILE:LINE"),
-        ("shop/cart.py:0", "write FILE:LINE"),
+        ("shop/cart.py", "expected FILE:LINE, got"),
+        ("shop/cart.py:0", "expected FILE:LINE, got"),
         ("shop/cart.py:999", "has no line 999"),
         ("shop/crat.py:1", "did you mean 'shop/cart.py'?"),
         ("../../etc/passwd:1", "outside"),
-        ("shop/cart.py:" + "9" * 500, "not FILE:LINE"),
+        ("shop/cart.py:" + "9" * 500, "expected FILE:LINE, got"),
     ],
 )
 def test_wrong_place_is_refused(served, place, said):

@@ -203,7 +203,7 @@ def test_linked_file_outside_is_never_a_result(shop):
     ("arguments", "said"),
     [
         ({"query": " "}, "the query is empty"),
-        ({"query": "x", "path": "nowhere"}, "there is no such directory or file"),
+        ({"query": "x", "path": "nowhere"}, "no such directory or file"),
         ({"query": "x", "k": 0}, "k: Input should be greater"),
         ({"query": "x", "per": "page"}, "per: Input should be"),
         ({"query": "x", "lines": -1}, "lines: Input should be greater"),
@@ -232,7 +232,7 @@ def test_several_folders_are_named_by_path(shop, tmp_path):
     other.mkdir()
     (other / "a.py").write_text("giraffe = 1\n", encoding="utf-8")
     server = serve(shop, other)
-    assert "name one of them as path" in refused(server, "search", query="giraffe")
+    assert "name a directory as path" in refused(server, "search", query="giraffe")
     assert locations(ask(server, "search", query="giraffe", path=str(other)))[0][0] == "a.py"
 
 

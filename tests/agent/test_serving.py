@@ -31,16 +31,16 @@ def test_loopback_needs_no_token():
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(ConfigError) as caught:
         ListenAddress.parse(text, (), None)
-    assert "HOST:PORT" in (caught.value.hint or "")
+    assert "expected HOST:PORT, got" in caught.value.message
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.7", "example.org", "127.0.0.1.example.org"])
 def test_other_machines_are_let_in_only_when_asked_and_with_a_token(host):
     with pytest.raises(ConfigError, match="open to other machines"):
         ListenAddress.parse(f"{host}:80", (), TOKEN)
-    with pytest.raises(ConfigError, match="without a token"):
+    with pytest.raises(ConfigError, match="requires a token"):
         ListenAddress.parse(f"{host}:80", ("code.example.org",), None)
-    with pytest.raises(ConfigError, match="too short"):
+    with pytest.raises(ConfigError, match="has only 6 characters"):
         ListenAddress.parse(f"{host}:80", ("code.example.org",), "secret")
     assert ListenAddress.parse(f"{host}:80", ("code.example.org",), TOKEN).token == TOKEN
 

@@ -92,8 +92,8 @@ def test_audit_of_an_engine_that_fails_on_everything_exits_4(specimen_table, cap
     ("arguments", "said"),
     [
         (["builtin", "--only", "prefixes"], "did you mean 'prefix'?"),
-        (["builtin", "--queries", "0"], "--queries is 0"),
-        (["builtin", "--seed", "-1"], "seeds begin at 0"),
+        (["builtin", "--queries", "0"], "queries: expected 1 or more, got 0"),
+        (["builtin", "--seed", "-1"], "seed: expected 0 or more, got -1"),
         (["builtin", "nowhere"], "does not exist"),
         (["bultin"], "bultin"),
         (["builtin", "--out", "gold.yaml"], "is a file, not a folder"),

@@ -72,7 +72,7 @@ def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
     asked = ["run", "--gold", "gold.yaml", "--engine", "mine=keywords", "--no-references", "--quiet"]
     code, _, err = call(capsys, *asked, "--max-size", "5kB")
     assert code == 2
-    assert "all else is written" in err
+    assert "all other files are written" in err
     assert not (shop / "results" / "report.html").exists()
     assert (shop / "results" / "results.json").is_file()
     assert call(capsys, "report")[0] == 0
@@ -167,7 +167,7 @@ def test_open_shows_the_page_or_says_that_nobody_can(made, capsys, monkeypatch):
 
 def test_size_that_nobody_can_keep_is_said_with_its_unit(made, capsys):
     _, _, err = call(capsys, "report", "--max-size", "1")
-    assert "--max-size allows 1B" in err
+    assert "the maximum size is 1B" in err
 
 
 def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, capsys):

@@ -18,7 +18,7 @@ def test_family_member_that_was_not_run_is_told_and_not_judged(shop):
     claim = AnalysisPlan(make_measures(10, None, ()), "base", family=("a", "gone"))
     for found in (analyze(made, claim).comparison, compare_engines(made, claim)):
         assert {row.engine: row.in_family for row in found.rows} == {"a": True, "b": False}
-        assert "Of the declared family these were not run: gone." in found.notes
+        assert "Engines of the declared family that were not run: gone." in found.notes
     every = compare_engines(made, replace(claim, family=()))
     assert {row.engine: row.in_family for row in every.rows} == {"a": True, "b": True}
     assert not any("declared family these" in note for note in every.notes)

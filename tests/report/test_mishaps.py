@@ -174,7 +174,7 @@ def test_hostile_engine_is_text_on_a_terminal(shop):
     text = terminal(hostile(shop))
     assert not set(text) & {"\x1b", "\x00", "\x07", "\u202e", "\ud800"}
     assert "y" * 200 not in text
-    assert "mine: report.html and the first line" in text
+    assert "report.html has the last lines of mine" in text
 
 
 def test_hostile_run_is_written_and_read_again(shop, tmp_path):

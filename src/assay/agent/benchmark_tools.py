@@ -51,7 +51,7 @@ Example: {"folder": "assay-runs/20260801-120000", "section": "Time and memory"}"
 #: Engines that run no code but Assay's.
 OWN: Final = ("builtin", "keywords")
 _RUNS = "assay-runs"
-_GIT_IGNORE = "# Runs of an agent: name a folder as `out` to keep one.\n*\n"
+_GIT_IGNORE = "# Runs of an agent: name a directory as `out` to keep one.\n*\n"
 _STOP_SECONDS = 5.0  # to wait for a stopped run: its programs are killed, the rest is cleanup
 _PROGRESS_SECONDS = 0.25  # between two progress notifications
 
@@ -133,7 +133,7 @@ class Benchmarks:
         with self._exclusive(monitor):
             spec = self._make_spec(gold, engines, k, out)
             if not spec.gold:
-                raise ConfigError("no gold set is named", hint="name a gold file or directory, or 'stdlib', as gold")
+                raise ConfigError("missing gold set", hint="name a gold file or directory, or 'stdlib', as gold")
             suite = load_suite(spec)
             if gold is not None:
                 self._check_served(suite)
@@ -208,7 +208,7 @@ class Benchmarks:
             location = self._roots.find(text)
         real = location.real
         if real.exists() and (not real.is_dir() or any(real.iterdir())):
-            raise ConfigError("is not empty", file=location.path, hint="name a new directory as out")
+            raise ConfigError("is not an empty directory", file=location.path, hint="name a new directory as out")
         return real
 
     def _check_served(self, suite: Suite) -> None:
@@ -216,9 +216,9 @@ class Benchmarks:
             source, kind = Path(gold.source or ""), gold.corpus.kind
             served = self._roots.contains(source) and self._roots.contains(source.parent / gold.corpus.value)
             if kind != "stdlib" and not (kind == "path" and served):
-                hint = f"gold sets of a call use code in {self._roots}; declare others in the server's --config"
+                hint = f"use a gold set with a corpus in {self._roots}, or declare it in the server's --config"
                 raise ConfigError(
-                    f"the code of {gold.name} is {gold.corpus.repository}, which is not served", hint=hint
+                    f"the corpus of {gold.name} is {gold.corpus.repository}, which is not served", hint=hint
                 )
 
 

@@ -54,7 +54,7 @@ class Roots:
         """Resolve a path; raise ConfigError if the path is outside the served directories or ambiguous."""
         if not text or text == ".":
             if len(self.directories) > 1:
-                raise ConfigError("several directories are served", hint=f"name one of them as path: {self}")
+                raise ConfigError("several directories are served", hint=f"name a directory as path: {self}")
             return RootedPath(self.directories[0], "")
         candidates = [] if "\0" in text else [directory / text for directory in self.directories]
         found = list(dict.fromkeys(rooted for path in candidates if (rooted := self._locate(path))))
@@ -71,7 +71,7 @@ class Roots:
         rooted = self.find(text)
         if not rooted.real.exists():
             hint = f"write it relative to {rooted.root}, or absolute"
-            raise ConfigError(f"there is no such {kind}", file=_printable(text or "."), hint=hint)
+            raise ConfigError(f"no such {kind}", file=_printable(text or "."), hint=hint)
         return rooted
 
     def contains(self, path: Path) -> bool:

@@ -114,7 +114,7 @@ class SearchTools:
     ) -> str:
         parsed = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", place)
         if parsed is None or int(parsed[2]) < 1:
-            raise ConfigError(f"{place[:200]!r} is not FILE:LINE", hint="write FILE:LINE, such as src/http.py:120")
+            raise ConfigError(f"expected FILE:LINE, got {place[:200]!r}", hint="name a line as src/http.py:120")
         location = self._roots.find(_join(path, parsed[1]))
         index = self._caches[location.root].index()
         return fit_lines(_related_text(index.related(location.path, int(parsed[2]), k)), max_tokens, _CUT)
@@ -133,7 +133,7 @@ class SearchTools:
         if location.path not in index.table.files.paths and not location.real.is_file():
             near = closest_match(location.path, index.table.files.paths)
             hint = f"did you mean {near[0]}?" if near else f"paths are relative to {location.root}"
-            raise ConfigError(f"there is no file {location.path}", hint=hint)
+            raise ConfigError(f"no file {location.path}", hint=hint)
         trace = index.explain(query, k=k, expect=location.path)
         text = _explain_text(index, trace, index.lost(query, location.path, k=k), location.path)
         return fit_lines(text, max_tokens, _CUT)
@@ -285,7 +285,7 @@ class _Group:
 def check_pattern(text: str) -> None:
     """Raise ConfigError for a repetition of an ambiguous group; syntax errors are left to `re`."""
     if len(text) > _PATTERN:
-        raise ConfigError(f"a regex of {len(text):,} characters", hint=f"write one of at most {_PATTERN:,}")
+        raise ConfigError(f"the regex has {len(text):,} characters", hint=f"shorten it to {_PATTERN:,} or fewer")
     stack, closed = [_Group()], _Group()  # `closed` is the group that ends right before this piece
     for piece in _PIECES.finditer(text):
         if piece["open"]:

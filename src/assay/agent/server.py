@@ -115,14 +115,15 @@ class ListenAddress:
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not colon or not host or not port.isdigit() or int(port) > 65_535:
-            raise ConfigError(f"--http {text}", hint="write HOST:PORT, such as 127.0.0.1:8765")
+            raise ConfigError(f"--http: expected HOST:PORT, got {text!r}", hint="use --http 127.0.0.1:8765")
         if not (names or _is_loopback(host)):
-            hint = "use 127.0.0.1, or name this machine as others do with --allow-remote NAME"
+            hint = "use 127.0.0.1, or name this machine with --allow-remote NAME"
             raise ConfigError(f"--http {text} is open to other machines", hint=hint)
         if names and token is None:
-            raise ConfigError("--allow-remote without a token", hint=f"set {TOKEN}; clients send it as a bearer token")
+            raise ConfigError("--allow-remote requires a token", hint=f"set {TOKEN}; clients send it as a bearer token")
         if token is not None and len(token) < _SHORTEST_TOKEN:
-            raise ConfigError(f"{TOKEN} is too short", hint=f"use {_SHORTEST_TOKEN} random characters or more")
+            hint = f"set it to {_SHORTEST_TOKEN} or more random characters"
+            raise ConfigError(f"{TOKEN} has only {len(token)} characters", hint=hint)
         return cls(host, int(port), names, token)
 
     def listen(self) -> socket.socket:

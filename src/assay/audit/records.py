@@ -126,12 +126,12 @@ class AuditConfig:
     def __post_init__(self) -> None:
         for name in ("queries", "k", "repeats"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"--{name} is {getattr(self, name)}", hint="it must be 1 or more")
+                raise ConfigError(f"{name}: expected 1 or more, got {getattr(self, name)}")
         for name in ("timeout", "index_timeout"):
             if not getattr(self, name) > 0:
-                raise ConfigError(f"--{name} is {getattr(self, name):g}", hint="it must be more than 0 seconds")
+                raise ConfigError(f"{name}: expected more than 0 seconds, got {getattr(self, name):g}")
         if self.seed < 0:
-            raise ConfigError(f"--seed is {self.seed}", hint="seeds begin at 0")
+            raise ConfigError(f"seed: expected 0 or more, got {self.seed}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
         if engine.role == "candidate" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
                 f"{engine.name}: {answered_text(engine, side.repeats)}",
-                hint="a baseline of failed queries would let every run pass; fix the engine and run again",
+                hint="fix the engine and run again; a baseline of failed queries would let every run pass",
             )
     write_atomic(path, _format(side, claim, engines))
 
@@ -270,7 +270,7 @@ def _check_file(file: _File, measures: Sequence[Measure]) -> None:
         if lengths != {file.repeats} or {len(row) for row in engine.means} != {len(measures)}:
             raise ValueError(f"{engine.name!r}: expected one mean and one digest per repeat")
         if not 0 <= engine.failed <= engine.asked:
-            raise ValueError(f"{engine.name!r}: {engine.failed} of {engine.asked} queries failed")
+            raise ValueError(f"{engine.name!r}: expected 'failed' from 0 to {engine.asked}, got {engine.failed}")
         if len(engine.noise) != len(measures) or min(engine.noise) < 0.0:
             raise ValueError(f"{engine.name!r}: expected one variance per measure in 'noise', 0 or more")
         if not 0.0 <= engine.changed <= 1.0:
@@ -330,7 +330,7 @@ def _check_sums(baseline: QueryScores, path: Path) -> None:
         if not np.allclose(stored, means[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
             problem = f"the means of {engine.name!r} do not match its queries"
         elif not listed <= engine.failed <= listed + others:
-            problem = f"{engine.name!r} has {engine.failed} failures, its queries {listed}"
+            problem = f"{engine.name!r} has {engine.failed} failures, its queries have {listed}"
         else:
             continue
         raise InputError(f"{problem}: a line was changed, added or removed", file=path, hint=_HINT)

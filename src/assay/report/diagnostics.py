@@ -54,12 +54,12 @@ def _levels(case: ScoredRun) -> Iterator[Diagnostic]:
             hits = [hit for ranking in engine.rankings for hit in ranking.hits]
             if engine.name in tested and hits and all(hit.start is None for hit in hits):
                 sentence = f"{engine.name} returns paths without lines, and the gold set is measured by lines."
-                step = "Measure by file with --level file, or let the engine return lines."
+                step = "Measure by file with --level file, or configure the engine to return lines."
                 yield Diagnostic("paths only", (engine.name,), sentence, step, {"hits": len(hits)})
         return
     by_lines = [gold.name for gold in case.run.suite.golds if gold.level == "lines"]
     if by_lines and len(by_lines) < len(case.run.suite.golds):
-        sentence = f"Measured by file, because only {_join_names(by_lines)} of the gold sets have targets with lines."
+        sentence = f"Measured by file, because only some gold sets have targets with lines: {_join_names(by_lines)}."
         step = "Run gold sets with lines separately to measure them by lines."
         yield Diagnostic("mixed levels", tuple(by_lines), sentence, step, {"gold_sets": len(by_lines)}, grave=False)
 
@@ -156,8 +156,8 @@ def _dead_parameter(parameter: _Parameter) -> Diagnostic:
         "dead parameter",
         (parameter.key,),
         f"{parameter.key} of {parameter.base} has no effect: with {values} the rankings are identical on every query, "
-        f"in {pairs} that differ only in it.",
-        "Check its name and the settings it depends on, or remove it from the sweep.",
+        f"in {pairs} that differ only in this parameter.",
+        "Check the name of the parameter and the settings it depends on, or remove it from the sweep.",
         {
             "base": parameter.base,
             "values": list(parameter.values),
@@ -206,9 +206,9 @@ def _lead_within_noise(
     yield Diagnostic(
         "within noise",
         (leader, *near_names),
-        f"{leader} leads on {case.primary}, but {which} are not significantly worse, or by less than the margin of "
-        f"{case.claim.margin:g}: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants is "
-        f"{shows}.",
+        f"{leader} leads on {case.primary}, but {which} are worse by less than the margin of {case.claim.margin:g} or "
+        f"not significantly worse: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants "
+        f"is {shows}.",
         "Choose by cost, or add queries: `assay plan --detect 0.05` computes how many.",
         {
             "leader": leader,
@@ -230,8 +230,8 @@ def _selection_bias(
     yield Diagnostic(
         "best of many",
         (leader,),
-        f"{leader} is the best of {many} on the queries that chose it: {bias.apparent:.3f} {case.primary}. The best of "
-        f"{many} on one half of the queries scores {bias.honest:.3f} on the other half.",
+        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {case.primary} on the queries used to choose it. "
+        f"The best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
         "Report the lower number, or choose with `assay tune` on dev queries and measure the choice on test queries.",
         {"apparent": bias.apparent, "honest": bias.honest, "engines": many, "queries": values.shape[1]},
     )

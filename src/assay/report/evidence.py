@@ -154,10 +154,10 @@ def _check_repeat(first: Run, other: Run, number: int) -> None:
     def identities(run: Run) -> dict[str, object]:
         return {e.name: (digest_of(e.config), e.version, e.fingerprint, e.code) for e in run.engines}
 
-    hint = "make all repeats with one `assay run --repeat N`"
+    hint = "run all repeats with one `assay run --repeat N`"
     for read, text in (
         (inputs, "repeat {number} differs from the first in its {name}"),
-        (identities, "{name} has other settings or another version in repeat {number} than in the first"),
+        (identities, "the settings or version of {name} in repeat {number} differ from the first"),
     ):
         others = read(other)
         for name, value in read(first).items():

@@ -184,5 +184,5 @@ def stderr_blocks(results: Results) -> list[Block]:
     if not results.stderr:
         return []
     names = ", ".join(dict.fromkeys(tail.engine for tail in results.stderr))
-    text = f"{names}: report.html and the first line of their records have the last lines."
+    text = f"report.html has the last lines of {names}."
     return [Heading("Engine stderr"), Paragraph(text, "quiet")]

@@ -48,12 +48,12 @@ COMMENT_BYTES = 65_536
 SUMMARY_BYTES = 1_048_576
 _TITLE_LEVEL = 3  # heading of a comment
 _ERROR_LENGTH = 4000  # characters of an error
-_FOLD = "<details><summary>What is behind it</summary>\n\n{}\n\n</details>"
+_FOLD = "<details><summary>Details</summary>\n\n{}\n\n</details>"
 #: Ends of a summary and of a comment that were cut.
-CUT = "*Cut here: GitHub takes no longer summary. `--json` has everything.*"
-_IN_SUMMARY = "*Cut here: GitHub takes no longer comment. The job summary has the rest.*"
+CUT = "*Cut here, at the size limit of GitHub. `--json` has everything.*"
+_IN_SUMMARY = "*Cut here, at the size limit of GitHub. The job summary has the rest.*"
 _NO_RIGHT = "the job needs `permissions: pull-requests: write`"
-_FORK = "a pull request from a fork has a token that may not write here"
+_FORK = "the token of a pull request from a fork cannot write comments"
 
 _Record = TypeVar("_Record")
 
@@ -251,7 +251,7 @@ def gate_page(gate: Gate) -> GatePage:
 
 def error_page(error: AssayError) -> GatePage:
     text = strip_control(str(error))[:_ERROR_LENGTH]
-    why = (Paragraph("There is no verdict; this is why:"), Code(text))
+    why = (Paragraph("No verdict because of an error:"), Code(text))
     return GatePage(VERDICTS.get(error.exit_code, VERDICTS[4]), error.exit_code, why)
 
 
@@ -381,7 +381,7 @@ class _GithubClient(NamedTuple):
             comments = self._send("GET", f"{self.thread.comments}?per_page={self.limits.per_page}&page={page}")
             if not isinstance(comments, list):
                 raise EngineError(
-                    "answered with no list of comments", file=self.thread.api, hint="check GITHUB_API_URL"
+                    "the response is not a list of comments", file=self.thread.api, hint="check GITHUB_API_URL"
                 )
             yield from (comment for comment in comments if isinstance(comment, dict))
             if len(comments) < self.limits.per_page:
@@ -477,13 +477,13 @@ def summarize(job: JobOutput, text: str) -> None:
 
 def _comment(context: JobContext, body: str) -> str:
     if context.pull is None or not context.repository:
-        return "no comment: this job is about no pull request"
+        return "no comment: this job does not belong to a pull request"
     if not context.has_token:
-        return f"no comment: {TOKEN} is not set; the job summary says the same"
+        return f"no comment: {TOKEN} is not set; see the job summary"
     thread = Thread(context.api, context.repository, context.pull, TOKEN)
     try:
         done = upsert_comment(thread, context.marker, body)
     except AssayError as error:
         why = f" ({_FORK if context.fork else _NO_RIGHT})" if isinstance(error, AccessDenied) else ""
-        return f"no comment: {error.message}{why}; the job summary says the same"
+        return f"no comment: {error.message}{why}; see the job summary"
     return f"comment on pull request {context.pull} {done}"

@@ -123,7 +123,7 @@ def _parse_line(text: str) -> GatedCommit:
     data = json.loads(text, parse_constant=_reject_constant)
     schema = data.pop("schema", None) if isinstance(data, dict) else None
     if schema != _SCHEMA:
-        raise ValueError(f"expected a line of {_SCHEMA}, got {schema!r}")
+        raise ValueError(f"expected the schema {_SCHEMA!r}, got {schema!r}")
     return read_settings(GatedCommit, data, "gate")
 
 

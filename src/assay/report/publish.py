@@ -85,10 +85,8 @@ def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
     warnings: tuple[str, ...] = ()
     if claim.baseline and claim.baseline not in names:
         other = BASELINE if BASELINE in names else names[0]
-        why = run.header.skipped.get(claim.baseline, "it was not run, and no earlier run of it fits this one")
-        warnings = (
-            f"{claim.baseline}, the declared baseline, is not in this run ({why}): {other} stands in its place.",
-        )
+        why = run.header.skipped.get(claim.baseline, "it was not run, and no earlier result is comparable")
+        warnings = (f"The declared baseline {claim.baseline} is not in this run ({why}); the baseline is {other}.",)
         claim = replace(claim, baseline=other, family=tuple(name for name in claim.family if name != other))
     return replace(run, header=replace(run.header, claim=claim)), warnings
 
@@ -145,7 +143,7 @@ def _make_files(
     try:
         return files | {layout.HTML: _make_html(results, case, page).data}, None
     except TooSmallError as error:
-        return files, ConfigError(error.message, hint=f"{error.hint}; all else is written")
+        return files, ConfigError(error.message, hint=f"{error.hint}; all other files are written")
 
 
 def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigError | None) -> None:

@@ -67,6 +67,8 @@ class EngineResources:
 
 @dataclass(frozen=True, slots=True)
 class TimingConditions:
+    """Conditions under which times were measured."""
+
     pinned: int | None  # threads of each engine; None: unlimited
     interleaved: bool  # whether queries were interleaved across engines
     alone: bool  # whether there was only one engine

@@ -176,7 +176,7 @@ def read_rows(directory: Path) -> tuple[EngineRow, ...] | None:
             rows.append(EngineRow(**{**row, "role": role, "values": values, "forms": tuple(row["forms"])}))
         return tuple(rows)
     except (ValueError, TypeError, KeyError) as error:
-        hint = "delete the file; it only has rows of earlier runs"
+        hint = "delete the file to drop the rows of earlier runs"
         raise InputError(f"invalid rows of earlier runs: {error}", file=path, hint=hint) from error
 
 

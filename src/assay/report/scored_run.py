@@ -233,7 +233,7 @@ def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float
 def absent_notes(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
     names = {engine.name for engine in run.engines}
     absent = [name for name in claim.family if name not in names]
-    return (f"Of the declared family these were not run: {', '.join(absent)}.",) if absent else ()
+    return (f"Engines of the declared family that were not run: {', '.join(absent)}.",) if absent else ()
 
 
 def failed_engines(run: Run) -> frozenset[str]:
@@ -254,7 +254,7 @@ def pick(
     for kind, known, names in (("engine", scores.engines, engines), ("measure", scores.measures, measures)):
         for name in names or ():
             if name not in known:
-                raise ConfigError(f"no {kind} {name!r} in this run", hint=f"there are: {', '.join(known)}")
+                raise ConfigError(f"no {kind} {name!r} in this run", hint=f"{kind}s: {', '.join(known)}")
     rows = scores.engines if engines is None else tuple(engines)
     kept = scores.measures if measures is None else tuple(measures)
     units = range(len(scores.units)) if columns is None else columns
@@ -293,11 +293,11 @@ def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
     if not names:
         return ()
     total = len(set(golds))
-    which = "This gold is" if len(names) == total else f"{len(names)} of {total} gold sets are"
+    which = "This gold set is" if total == 1 else f"{len(names)} of {total} gold sets are"
     more = f" and {len(names) - _NAMED_SETS} more" if len(names) > _NAMED_SETS else ""
     return (
-        f"{which} synthetic ({', '.join(names[:_NAMED_SETS])}{more}): questions made from the code, not by people. "
-        "It tells engines apart; it does not tell how well one serves people.",
+        f"{which} synthetic ({', '.join(names[:_NAMED_SETS])}{more}): queries generated from code, not written by "
+        "people. They compare engines, but do not show how well an engine answers real queries.",
     )
 
 

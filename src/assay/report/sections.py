@@ -221,8 +221,9 @@ def adversaries_note(results: Results) -> str:
     if not sizes:
         return ""
     return (
-        f"Displacement@{results.k}: an adversary stands in the first {results.k} and above every primary answer. "
-        f"RankGap@{results.k}: by how many ranks the answer leads, both censored at {results.k + 1}. {_few(min(sizes))}"
+        f"Displacement@{results.k}: share of queries with an adversary above every primary target. "
+        f"RankGap@{results.k}: best adversary rank minus best target rank, each censored at {results.k + 1}. "
+        f"{_few(min(sizes))}"
     ).rstrip()
 
 
@@ -287,7 +288,7 @@ def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list
     )
     sentence = (
         f"Excluding {count(unpooled.labels, 'label')} pooled from results of {', '.join(unpooled.engines)}{gone}: "
-        f"{count(results.queries, 'query', 'queries')}. Everything below this table is with all labels."
+        f"{count(results.queries, 'query', 'queries')}. Everything below this table uses all labels."
     )
     means = [{(row.engine, row.measure): row.mean for row in scored.comparison.means} for scored in (full, results)]
     rows = [

@@ -101,7 +101,7 @@ def show_query(
     asked = {r.form for e in last.engines for r in e.rankings if r.gold == gold and r.query == query.id}
     forms = sort_phrasings(asked or query.forms)
     if form is not None and form not in forms:
-        hint = did_you_mean(form, forms) or f"it was run as {', '.join(forms)}"
+        hint = did_you_mean(form, forms) or f"phrasings: {', '.join(forms)}"
         raise ConfigError(f"no phrasing {form!r} of this query in the run", hint=hint)
     form, level = form or forms[0], level_of(claim.primary)
     rankings = [_find_ranking(subject, (gold, query.id, form)) for subject in subjects]
@@ -121,7 +121,7 @@ def show_query(
 def _find_ranking(subject: ShownEngine, key: tuple[str, str, str]) -> Ranking | None:
     engines = {engine.name: engine for engine in subject.run.engines}
     if subject.engine not in engines:
-        hint = did_you_mean(subject.engine, list(engines)) or f"there are: {', '.join(engines)}"
+        hint = did_you_mean(subject.engine, list(engines)) or f"engines: {', '.join(engines)}"
         raise ConfigError(f"no engine {subject.engine!r} in the run", hint=hint)
     return next((r for r in engines[subject.engine].rankings if (r.gold, r.query, r.form) == key), None)
 
@@ -180,7 +180,7 @@ def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[st
         return ()
     notes, name = [], f"{gold}/{query.id}"
     if runs[0].hashes.get(name) != runs[1].hashes.get(name):
-        notes.append("The query differs between the runs: each ranking is marked by the targets of its own run.")
+        notes.append("The query differs between the runs: each ranking is marked with the targets of its run.")
     if len({run.header.corpora[gold].digest for run in runs if gold in run.header.corpora}) > 1:
         notes.append(f"The corpus of {gold} changed between the runs: lines may have moved.")
     if runs[0].k != runs[1].k:
@@ -218,7 +218,7 @@ def _target_table(shown: QueryView) -> Table:
     texts = {cell.text for row in rows for cell in row[2:] if isinstance(cell, Cell)}
     notes = [f"Ranks by {shown.level}"]
     notes += [f"–: not in the top {shown.k}"] if "–" in texts else []
-    notes += ["(1): the result at rank 1 matches it too, but counts for one target only"] * any("(" in t for t in texts)
+    notes += ["(1): the result at rank 1 matches this target, but counts for another"] * any("(" in t for t in texts)
     note = f"{'; '.join(notes)}."
     return table(["Target", "Label", *(f">{side.name}" for side in shown.sides)], rows, note)
 
@@ -366,7 +366,7 @@ def find_query(run: Run, wanted: str) -> QueryMatch:
 
 
 def no_query(run: Run, directory: str) -> ConfigError:
-    return ConfigError(f"missing a query of the run {directory}", hint=_list_queries(_every_query(run)))
+    return ConfigError(f"missing query of the run {directory}", hint=_list_queries(_every_query(run)))
 
 
 def _every_query(run: Run) -> list[QueryMatch]:
@@ -376,7 +376,7 @@ def _every_query(run: Run) -> list[QueryMatch]:
 def _list_queries(matches: Sequence[QueryMatch]) -> str:
     shown = "".join(f"\n    {_short(match.name)}: {_short(match.query.headline)}" for match in matches[:_LISTED])
     more = f"\n    and {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
-    return f"name one of them:{shown}{more}"
+    return f"name one of these queries:{shown}{more}"
 
 
 def _list_similar(every: Sequence[QueryMatch], wanted: str) -> str:
@@ -385,7 +385,7 @@ def _list_similar(every: Sequence[QueryMatch], wanted: str) -> str:
     shared = [(-len(_words(wanted) & _words(*match.query.forms.values())), match.name, match) for match in every]
     similar |= {name: match for number, name, match in sorted(shared, key=lambda row: row[:2]) if number}
     listed = list(similar.values())[:_LISTED]
-    return f"similar queries; {_list_queries(listed)}" if listed else _list_queries(every)
+    return _list_queries(listed or every)
 
 
 def _words(*texts: str) -> set[str]:

@@ -76,15 +76,13 @@ def _recommendation(report: TuneReport) -> str:
     outcome, gain = report.tuned, report.tuned.gain
     best = outcome.tried[outcome.best]
     shown = f"{gain.difference:+.3f} {signed_ends(gain.interval)}"
+    gained = f"points chosen on one half of the queries gained {shown} on the other half"
     if outcome.worthwhile:
-        return f"Use {best.name}: all queries choose it, and such choices gained {shown} on held-out queries."
+        return f"Use {best.name}: this point has the best mean, and {gained}."
     if outcome.best == 0:
-        return f"Keep the default: no point has a better mean. Choices of halves gained {shown} on held-out queries."
+        return f"Keep the default: no point has a better mean, and {gained}."
     decided = "" if gain.p is not None else f"; {outcome.label} are too few for a verdict"
-    return (
-        f"Keep the default. {best.name} has the best mean, but such choices gained {shown} on held-out queries: "
-        f"{gain.verdict}{decided}."
-    )
+    return f"Keep the default: {best.name} has the best mean, but {gained}: {gain.verdict}{decided}."
 
 
 def _tune_numbers(outcome: TuneOutcome) -> Table:

@@ -110,7 +110,7 @@ class Explorer:
         text = known.query.forms[known.form] if known else _own_text(opened, request)
         changes = request.data.get("changes", {})
         if not isinstance(changes, dict):
-            raise HttpError(400, "expected settings in 'changes'", hint="reload the page")
+            raise HttpError(400, "expected an object as 'changes'", hint="reload the page")
         return self._reruns.run(opened, request.text("engine"), opened.gold(request.text("gold")), text, changes, known)
 
 
@@ -123,7 +123,7 @@ def _find_query(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
         if query.id == query_id and form in query.forms:
             _refuse_sealed(query)
             return JudgedQuery(gold, query, form)
-    raise HttpError(404, "this run has no such query", hint="reload the page")
+    raise HttpError(404, f"no query {query_id[:40]!r} ({form[:40]}) in this run", hint="reload the page")
 
 
 def _own_text(opened: CachedRun, request: WebRequest) -> str:

@@ -67,7 +67,7 @@ def _change_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
     for name, value in changes.items():
         if name not in _settings():
             near = closest_match(name, _settings())
-            hint = f"did you mean {near[0]}?" if near else "the panel lists the settings"
+            hint = f"did you mean {near[0]}?" if near else "choose one of the settings in the panel"
             raise ConfigError(f"cannot change {name!r} here", hint=hint)
         if name.endswith("model") and value not in ("", SHIPPED, _flatten(engine.config).get(name)):
             raise ConfigError(
@@ -111,7 +111,7 @@ class RerunService:
     ) -> dict[str, Any]:
         """Run a query with the settings of the run and with changed settings; `known` is the gold query, if any."""
         if not text.strip() or len(text) > LIMITS.query:
-            raise HttpError(400, f"expected a query of 1 to {LIMITS.query} characters", hint="shorten or complete it")
+            raise HttpError(400, f"expected a query of 1 to {LIMITS.query} characters", hint="enter another query")
         engine = choose_explainable(opened.run, name)
         own, changed = rebuild_engine(engine), make_engine(_change_config(engine, changes))
         prepared, k = self._prepare(opened, gold), opened.run.k
@@ -235,5 +235,5 @@ def _notes(run: Run, engine: EngineRun, prepared: PreparedGold, before: _Hits, k
         if (ranking.gold, ranking.query, ranking.form) == key and ranking.status is Status.OK:
             if [(hit.path, hit.start, hit.end) for hit in ranking.hits] == now:
                 return []
-            return ["With the settings of the run, the ranking differs now: Assay or a model changed since."]
+            return ["The ranking with the settings of the run differs from the record: Assay or a model changed."]
     return []

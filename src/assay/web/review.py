@@ -296,8 +296,8 @@ class Review:
         left = 0 if is_adjudicator(self._queue, name) else len(list_open_items(self._workspace, log))
         if left:
             items = "1 item is" if left == 1 else f"{left} items are"
-            hint = "vote on them first, or give up voting to adjudicate"
-            raise HttpError(409, f"{items} open for {name}: other votes stay hidden until then", hint=hint)
+            hint = "vote on all open items, or give up voting to adjudicate"
+            raise HttpError(409, f"{items} open for {name}: other votes are hidden while items are open", hint=hint)
         self._registry.record_unblinding(request, name)
         log_unblinding(log)
         return name

@@ -98,7 +98,7 @@ class ReviewerRegistry:
             if tries > 1:
                 self._codes[name.casefold()] = (code, tries - 1)
             hint = "copy the code from the terminal of the server, or request another"
-            raise HttpError(409, "wrong code", hint=hint)
+            raise HttpError(409, "wrong or expired code", hint=hint)
         with open_journal(self._path) as journal:
             self._check_own(_state(journal.rows()), browser, name)
             journal.append([_line("sit", browser, name)])

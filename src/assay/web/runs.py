@@ -77,7 +77,7 @@ class CachedRun:
         for gold in self.run.suite.golds:
             if gold.name == name:
                 return gold
-        raise HttpError(404, "this run has no such gold set", hint="reload the page")
+        raise HttpError(404, f"no gold set {name[:40]!r} in this run", hint="reload the page")
 
 
 class RunList:

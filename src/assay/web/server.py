@@ -141,17 +141,17 @@ def serve(
     """Return a server that listens on loopback, by default at a free port."""
     if host not in LOOPBACK:
         raise ConfigError(
-            f"{host} is not this machine's own address: other machines could read your code",
-            hint=f"choose one of {', '.join(LOOPBACK)}; to connect from elsewhere: ssh -L PORT:127.0.0.1:PORT",
+            f"{host} is not a loopback address: other machines could read your code",
+            hint=f"choose one of {', '.join(LOOPBACK)}; to connect from elsewhere: ssh -L PORT:127.0.0.1:PORT HOST",
         )
     if not 0 <= port <= _LAST_PORT:
-        raise ConfigError(f"--port {port}", hint=f"use a port up to {_LAST_PORT}, or leave it out for a free one")
+        raise ConfigError(f"expected port 0 to {_LAST_PORT}, got {port}", hint="leave --port out for a free port")
     host = "127.0.0.1" if host == "localhost" else host
     try:
         return WebServer(host, port, routes, limits or RequestLimits())
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
-        hint = "leave --port out for a free one"
+        hint = "leave --port out for a free port"
         raise SetupError(f"cannot listen at {host}:{port}: {why}", hint=hint) from error
 
 

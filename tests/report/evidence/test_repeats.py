@@ -59,8 +59,8 @@ def test_same_run_many_times_says_no_more_than_once():
         (lambda run: replace(run, hashes={}), "in its gold"),
         (lambda run: replace(run, header=replace(run.header, corpora={})), "in its corpora"),
         (lambda run: replace(run, engines=(replace(run.engines[0], name="other"),)), "in its engines"),
-        (lambda run: replace(run, engines=(replace(run.engines[0], config={"a": 1}),)), "mine has other settings"),
-        (lambda run: replace(run, engines=(replace(run.engines[0], version="2"),)), "mine has other settings"),
+        (lambda run: replace(run, engines=(replace(run.engines[0], config={"a": 1}),)), "settings or version of mine"),
+        (lambda run: replace(run, engines=(replace(run.engines[0], version="2"),)), "settings or version of mine"),
     ],
 )
 def test_other_experiments_are_no_repeats(spoil, said):

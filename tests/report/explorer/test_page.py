@@ -165,7 +165,7 @@ def test_no_source_leaves_no_line_of_source(case, results, made):
     page = paged(case, results, texts, source=False)
     assert TOKEN not in unpacking.everything(page)
     said = unpacking.summary(page)
-    assert "--no-source" in said["left_out"][0]["text"]
+    assert "turned off" in said["left_out"][0]["text"]
     assert "the corpora were not opened" in unpacking.summary(paged(case, results))["left_out"][0]["text"]
     assert {one["block"] for one in said["left_out"]} == {"sources"}
 
@@ -313,5 +313,5 @@ def test_what_cannot_be_claimed_is_said(case, results):
     unsure = replace(results, comparison=replace(results.comparison, rows=(row,)))
     said = unpacking.summary(paged(case, unsure))
     assert any(row.engine in text and "MDE 0.04" in text for text in said["claims"])
-    assert any("No p-value with 2 independent clusters" in text for text in said["claims"])
+    assert any("Too few clusters for a p-value (2)" in text for text in said["claims"])
     assert said["tone"] == "warning"

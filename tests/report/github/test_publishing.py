@@ -61,9 +61,9 @@ def test_two_steps_share_one_summary(environ, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"GITHUB_EVENT_PATH": ""}, "about no pull request"),
-        ({"GITHUB_EVENT_PATH": "/nowhere"}, "about no pull request"),
-        ({"GITHUB_REPOSITORY": "octo/shop/../../x?"}, "about no pull request"),
+        ({"GITHUB_EVENT_PATH": ""}, "does not belong to a pull request"),
+        ({"GITHUB_EVENT_PATH": "/nowhere"}, "does not belong to a pull request"),
+        ({"GITHUB_REPOSITORY": "octo/shop/../../x?"}, "does not belong to a pull request"),
         ({"GITHUB_TOKEN": ""}, "GITHUB_TOKEN is not set"),
         ({"GITHUB_API_URL": "no address"}, "no comment: "),
     ],
@@ -98,7 +98,7 @@ def test_outside_of_a_job_nothing_fails(monkeypatch):
     assert told({}) == [
         "::warning title=t::fine",
         "no job summary: GITHUB_STEP_SUMMARY is not set",
-        "no comment: this job is about no pull request",
+        "no comment: this job does not belong to a pull request",
     ]
 
 

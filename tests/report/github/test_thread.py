@@ -114,5 +114,5 @@ def test_refusal_is_final_and_names_no_token(status):
 
 
 def test_page_that_is_no_list_is_an_error():
-    with pytest.raises(AssayError, match="no list of comments"):
+    with pytest.raises(AssayError, match="not a list of comments"):
         put(lambda asked: Reply({"message": "hello"}))

@@ -196,7 +196,7 @@ def test_row_without_records_says_that_they_are_gone(shop):
 def test_baseline_that_is_not_there_is_replaced_and_told(shop, tmp_path):
     done = publish(asked("mine", "other", skipped={"base": "tool:rg is missing"}), CLAIM, tmp_path)
     assert done.results.comparison.baseline == "mine"
-    assert done.results.warnings[0].startswith("base, the declared baseline, is not in this run (tool:rg is missing)")
+    assert done.results.warnings[0].startswith("The declared baseline base is not in this run (tool:rg is missing)")
     assert done.run.header.claim
     assert done.run.header.claim.baseline == "mine"
 

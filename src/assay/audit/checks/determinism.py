@@ -81,7 +81,7 @@ def _other_processes(sessions: AuditSessions) -> Iterator[AuditFinding]:
         try:
             rounds = [query_in_subprocess(sessions, *other) for other in others]
         except AssayError as error:
-            return make_finding(law, Severity.BROKEN, f"it fails {condition}: {summarize(error)}")
+            return make_finding(law, Severity.BROKEN, f"the engine fails {condition}: {summarize(error)}")
         return _compare(sessions, law, condition, base, rounds, environments)
 
     first, last = f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[-1]}"
@@ -141,7 +141,7 @@ def query_in_subprocess(sessions: AuditSessions, hash_seed: int, threads: int) -
     try:
         job.write_bytes(pickle.dumps((target.factory, corpus, queries, config, threads)))
     except (TypeError, AttributeError, pickle.PicklingError) as error:
-        raise NotPortableError(f"cannot send its settings to another process: {error}") from error
+        raise NotPortableError(f"cannot send the settings of the engine to another process: {error}") from error
     seconds = config.start + config.index_timeout + config.timeout * len(queries)
     argv = (sys.executable, "-P", "-m", "assay.audit.checks.determinism", str(job), str(answers_file))
     variables = {"PYTHONHASHSEED": str(hash_seed), **dict.fromkeys(THREAD_VARIABLES, str(threads))}
@@ -150,7 +150,7 @@ def query_in_subprocess(sessions: AuditSessions, hash_seed: int, threads: int) -
         message = finished.last_error_line or finished.end
         if finished.end == "exit":  # errors of the engine are in the answers; this is an error of the worker
             raise NotPortableError(f"the worker process exited: {message}")
-        raise EngineError(f"it failed in another process: {message}", hint="run the engine alone")
+        raise EngineError(f"the engine failed in another process: {message}", hint="run `assay engines check ENGINE`")
     answers = pickle.loads(answers_file.read_bytes())  # noqa: S301 - written by our process
     if isinstance(answers, AssayError):
         raise answers

@@ -125,10 +125,10 @@ def _check_leaks(sessions: AuditSessions, field: str, cases: Sequence[_Case]) ->
     law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
     if not leaking:
         telling = sum(case.is_telling for case in cases)
-        sentence = f"a filter for {field} returns nothing else in all {telling} queries that could"
+        sentence = f"no result is outside the filter for {field} in {telling} queries with results on both sides"
         return fine(law, sentence, telling) if telling else _one_sided(law, field)
     results, outside = sum(len(c.ranking.locations) for c in cases), sum(len(c.leaked) for c in leaking)
-    sentence = f"a filter for {field} returns other results in {len(leaking)} of {len(cases)} queries "
+    sentence = f"results are outside the filter for {field} in {len(leaking)} of {len(cases)} queries "
     sentence += f"({outside} of {results} results)"
     last = f"outside it: {', '.join(map(str, leaking[0].leaked[: sessions.config.shown]))}"
     return _broken(sessions, law, sentence, leaking, len(cases), last)
@@ -149,14 +149,13 @@ def _check_order(sessions: AuditSessions, field: str, cases: Sequence[_Case]) ->
         return not_tried(law, UNSTEADY)
     if not broken:
         telling = sum(case.is_telling for case in cases)
-        sentence = f"a ranking filtered for {field} equals the full one without the other results "
-        sentence += f"in all {telling} queries that have both"
+        sentence = f"a filter for {field} only removes results in {telling} queries with results on both sides"
         return fine(law, sentence, telling) if telling else _one_sided(law, field)
-    sentence = f"a ranking filtered for {field} differs from the full one without the other results "
+    sentence = f"a filter for {field} changes the order or choice of the remaining results "
     sentence += f"in {len(broken)} of {len(cases)} queries"
     pairs = [(sessions.ranking(case.query, k), sessions.ranking(case.query, deep)) for case in broken]
     if not all(is_prefix(one.locations, other.locations) for one, other in pairs):
-        sentence += "; one reason is that its full ranking depends on k"
+        sentence += "; one reason is that the unfiltered ranking depends on k"
     expected = ", ".join(map(str, broken[0].expected[:k])) or "nothing"
     return _broken(sessions, law, sentence, broken, len(cases), f"expected: {expected}")
 

@@ -73,13 +73,13 @@ def _compare(
     k, queries = sessions.config.k, list(before)
     result = session.update(corpus)
     if result is not None and not result.ok:
-        sentence = f"after {edit.description} the update failed: {result.error}"
+        sentence = f"after {edit.description}, the update failed: {result.error}"
         return make_finding(edit.name, Severity.BROKEN, sentence)
     updated = [session.query(query, k) for query in queries]
     try:
         rebuilt = _rebuild(sessions, corpus, queries)
     except AssayError as error:
-        sentence = f"after {edit.description} cannot open a new session: {summarize(error)}"
+        sentence = f"after {edit.description}, a new session cannot be opened: {summarize(error)}"
         return make_finding(edit.name, Severity.BROKEN, sentence)
     changed = [n for n, (a, b) in enumerate(zip(updated, rebuilt, strict=True)) if differ(a, b)]
     if changed:
@@ -116,13 +116,13 @@ def _report(
     new, anew = pairs[changed[0]]
     limit = max(first_difference(new.locations, anew.locations), sessions.config.shown)
     example = [f"query: {queries[changed[0]]}", f"updated: {new.text(limit)}", f"rebuilt: {anew.text(limit)}"]
-    verb, remedy = "ranks", "; its update keeps parts of the old files"
+    verb, remedy = "ranks", "; the update keeps parts of the old files"
     if severity == Severity.WEAKNESS:
         verb, remedy = "scores", ""
         example += [f"scores: {list(new.scores)}", f"rebuilt: {list(anew.scores)}"]
     elif sessions.target.engine.config.get("kind") in _ADAPTED:
-        remedy = "; declare a command for changed files as `update` in its settings; if it is declared, the tool "
-        remedy += "itself is stale"
+        remedy = "; declare a command for changed files as `update` in the settings; if `update` is declared, it does "
+        remedy += "not update all files"
     sentence = f"after {edit.description}, the updated index {verb} differently from a rebuilt one "
     sentence += f"on {len(changed)} of {total} queries{remedy}"
     return make_finding(edit.name, severity, sentence, len(changed), total, example=example)
@@ -185,7 +185,7 @@ def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
         method, verb, limit = "all chunks of the engine are known", "can never be returned", "are at most"
         lost = [(query, target) for query, target in targets if not _in_chunks(reach, target.span)]
     else:
-        verb, limit = "were not returned", "would be at most, if they never are,"
+        verb, limit = "were not returned", "would be at most"
         method = f"each was searched at k = {config.deep} by its query, name, path and text"
         lost = [one for one in targets if not _is_found(sessions, *one)]
     if not lost:
@@ -195,7 +195,7 @@ def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
     ceiling = _ceiling(queries, lost, config.k)
     sentence = f"{len(lost)} of {len(targets)} targets of {len(queries)} queries {verb}: R@{config.k} and "
     sentence += f"nDCG@{config.k} {limit} {ceiling.recall:.3f} and {ceiling.ndcg:.3f}; {method}"
-    sentence += "" if reach else ", which does not prove that they are never returned"
+    sentence += "" if reach else ", which does not prove that the engine never returns them"
     example = [f"query {query.id}: {target.anchor}" for query, target in lost[: config.shown]]
     commands = [sessions.target.repro.query(probe, config.deep) for probe in _probes(sessions, *lost[0])]
     share = (len(lost), len(targets))

@@ -121,7 +121,7 @@ def unsupported_claims(results: Results) -> list[str]:
             "the MDE: `assay plan --detect 0.05` computes how many."
         )
     if untested:
-        claims.append(f"No p-value with {untested[0].clusters} independent clusters, so no verdict better or worse.")
+        claims.append(f"Too few clusters for a p-value ({untested[0].clusters}), so no engine can be better or worse.")
     notes = [f"{row.engine}: {note}" for row in rows for note in row.notes]
     return list(dict.fromkeys([*claims, *results.comparison.notes, *notes]))
 

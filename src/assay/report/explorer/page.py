@@ -79,7 +79,7 @@ def build_page(
             return made
         least = len(made.data)
     raise TooSmallError(
-        f"the report has at least {_size_text(least)}, --max-size allows {_size_text(limits.max_bytes)}",
+        f"report.html needs at least {_size_text(least)}, the maximum size is {_size_text(limits.max_bytes)}",
         hint=f"use `assay report FOLDER --max-size {_size_text(least)}`",
     )
 
@@ -145,7 +145,7 @@ class _Draft:
         limits, plan = self._limits, self._plan
         larger = f"`assay report FOLDER --max-size {_size_text(2 * limits.max_bytes)}` includes more."
         if not limits.source:
-            yield "sources", "No source excerpts because of --no-source."
+            yield "sources", "Source excerpts are turned off."
         elif self._texts is None:
             yield "sources", "No source excerpts: the corpora were not opened. `assay report FOLDER` includes them."
         elif plan.portions and not portions:
