@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.cli.options import (
@@ -58,17 +58,46 @@ from assay.types import AnalysisPlan, Run, Suite
 _MOSTLY = 0.8  # share of targets from which a gold set is one of documentation
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to execute, write and check a run; merge and demo have few of these flags."""
+
+    missing: Missing | None = None
+    thresholds: tuple[Threshold, ...] = ()
+    repeats: int | None = None
+    no_cache: bool = False
+    reuse_index: bool = False
+    cluster: str | None = None  # address
+    drop_stale: bool = False
+    parquet: bool = False
+
+
 def run_command(args: Namespace) -> int:
     spec = _load_spec(args)
     suite = _restrict_corpora(args, load_suite(spec))
     spec = resolve_level(spec, suite, **claim_flags(args))
-    _parse_thresholds(args, spec)  # report mistakes before anything runs
-    missing: Missing | None = "report" if args.allow_missing else None
+    options = RunOptions(
+        missing="report" if args.allow_missing else None,
+        thresholds=_parse_thresholds(args.require, spec),
+        repeats=args.repeat,
+        no_cache=args.no_cache,
+        reuse_index=args.reuse_index,
+        cluster=args.cluster,
+        drop_stale=args.drop_stale,
+        parquet=args.parquet,
+    )
     if args.dry_run:
-        return _show_plan(args, spec, suite, missing)
+        return _show_plan(args, spec, suite, options)
     if args.shard:
-        return _run_shard(args, spec, suite, missing)
-    return _run(args, spec, suite, missing)
+        return _run_shard(args, spec, suite, options)
+    return _run(args, spec, suite, options)
+
+
+def _parse_thresholds(texts: Sequence[str], spec: Spec) -> tuple[Threshold, ...]:
+    level = level_of(spec.analysis_plan().primary)
+    thresholds = [parse_threshold(text, level) for text in texts]
+    threshold_measures(thresholds, spec.k)
+    return tuple(thresholds)
 
 
 def _load_spec(args: Namespace) -> Spec:
@@ -145,18 +174,18 @@ def _check_runnable(args: Namespace, spec: Spec) -> None:
         info(args, note)
 
 
-def _show_plan(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    with _execution_options(args, Path(spec.out)) as how:
-        plan = dry_run(spec, suite, missing=missing, options=how)
+def _show_plan(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
+    with _execution_options(args, options, Path(spec.out)) as how:
+        plan = dry_run(spec, suite, missing=options.missing, options=how)
     emit(args, dry_run_document(plan), dry_run_json(plan))
     return 0
 
 
-def _run_shard(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+def _run_shard(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
     shard = parse_shard(args.shard)
     directory = check_directory(Path(spec.out))
-    with _execution_options(args, directory) as how, show_progress(args) as report:
-        part = execute_shard(spec, suite, shard, how, missing=missing, progress=report)
+    with _execution_options(args, options, directory) as how, show_progress(args) as report:
+        part = execute_shard(spec, suite, shard, how, missing=options.missing, progress=report)
     for trouble in part.results.warnings:
         info(args, trouble)
     path = shard_path(directory, shard)
@@ -169,32 +198,35 @@ def _run_shard(args: Namespace, spec: Spec, suite: Suite, missing: Missing | Non
     return 0
 
 
-def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+def _run(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
     """Run a checked configuration, once or --repeat times, and report the results."""
-    repeats = getattr(args, "repeat", None)
-    directories = repeat_directories(Path(spec.out), repeats) if repeats else [check_directory(Path(spec.out))]
-    page = _plan_report(args, spec)
+    out, repeats = Path(spec.out), options.repeats
+    if repeats:
+        options = replace(options, no_cache=True)  # a cached result says nothing about between-run variance
+    directories = repeat_directories(out, repeats) if repeats else [check_directory(out)]
+    page = _plan_report(args, options, spec)
     sealed = select(suite, spec.split).sealed
     if sealed:
         queries = pluralize(sealed, "sealed query", "sealed queries")
         info(args, f"{queries} left out; --split {SEALED} includes them and logs the access")
     elif SEALED in spec.split:
         info(args, "sealed queries are included; the access is logged beside the set")
-    runs = []
+    runs: list[Run] = []
+    written: list[WrittenRun] = []
     for number, directory in enumerate(directories, 1):
         if repeats:
-            args.no_cache = True  # a cached result says nothing about between-run variance
             info(args, f"repeat {number} of {repeats}")
-        with _execution_options(args, directory) as how:
-            completed = _execute(args, spec, suite, missing, how)
-        written = _publish(args, completed, spec.analysis_plan(), directory, retained_engines(spec, suite), page)
+        with _execution_options(args, options, directory) as how:
+            completed = _execute(args, spec, suite, options.missing, how)
+        declared = retained_engines(spec, suite)
+        written.append(_write_run(options, completed, spec.analysis_plan(), directory, declared, page))
         runs.append(completed.run)
-    missed = _check_thresholds(args, runs, spec) if args.require else []
-    data = {"missed_thresholds": missed} if args.require else {}
+    missed = _check_thresholds(options.thresholds, runs, spec) if options.thresholds else []
+    data = {"missed_thresholds": missed} if options.thresholds else {}
     if repeats:
         _report_repeats(args, runs, spec, data)
     else:
-        _report_run(args, written, directory, data)
+        _report_run(args, written[0], out, data)
     code = _check_answered(args, runs)
     for threshold in missed:
         print_error(args, f"below the threshold: {threshold}")
@@ -202,17 +234,15 @@ def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> 
 
 
 @contextmanager
-def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOptions]:
-    """Yield the execution options of the flags; close the connection to a cluster afterwards."""
-    fresh, reuse = getattr(args, "no_cache", False), getattr(args, "reuse_index", False)
-    address = getattr(args, "cluster", None)
-    if not address:
-        yield ExecutionOptions(directory, fresh=fresh, reuse_index=reuse)
+def _execution_options(args: Namespace, options: RunOptions, directory: Path) -> Iterator[ExecutionOptions]:
+    """Yield the execution options; close the connection to a cluster afterwards."""
+    local = ExecutionOptions(directory, fresh=options.no_cache, reuse_index=options.reuse_index)
+    if not options.cluster:
+        yield local
         return
-
-    cluster = DaskExecutor(address)
+    cluster = DaskExecutor(options.cluster)
     try:
-        yield ExecutionOptions(directory, cluster, fresh=fresh, reuse_index=reuse)
+        yield replace(local, executor=cluster)
     finally:
         cluster.close()
         for trouble in cluster.warnings:
@@ -230,22 +260,29 @@ def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None,
     return completed
 
 
-def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
-    if getattr(args, "parquet", False):
+def _plan_report(args: Namespace, options: RunOptions, spec: Spec | None = None) -> PagePlan:
+    if options.parquet:
         require_parquet()
     return report_plan(args, spec)
 
 
-def _publish(
-    args: Namespace,
+def _write_run(
+    options: RunOptions,
     completed: RunOutcome,
     claim: AnalysisPlan,
     directory: Path,
     declared: Mapping[str, RetainedEngine],
     page: PagePlan,
 ) -> WrittenRun:
-    forget, parquet = getattr(args, "drop_stale", False), getattr(args, "parquet", False)
-    written = publish(completed.run, claim, directory, declared=declared, forget=forget, parquet=parquet, page=page)
+    written = publish(
+        completed.run,
+        claim,
+        directory,
+        declared=declared,
+        forget=options.drop_stale,
+        parquet=options.parquet,
+        page=page,
+    )
     if not completed.run.header.timed:
         write_timings(directory, completed.results.timings())
     completed.results.finish()
@@ -268,16 +305,9 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
     info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
 
 
-def _parse_thresholds(args: Namespace, spec: Spec) -> list[Threshold]:
-    level = level_of(spec.analysis_plan().primary)
-    thresholds = [parse_threshold(text, level) for text in args.require]
-    threshold_measures(thresholds, spec.k)
-    return thresholds
-
-
-def _check_thresholds(args: Namespace, runs: Sequence[Run], spec: Spec) -> list[str]:
+def _check_thresholds(thresholds: Sequence[Threshold], runs: Sequence[Run], spec: Spec) -> list[str]:
     """Return descriptions of the thresholds that engines missed."""
-    thresholds, claim = _parse_thresholds(args, spec), spec.analysis_plan()
+    claim = spec.analysis_plan()
     measures = dict.fromkeys((claim.primary, *threshold_measures(thresholds, spec.k)))
     scores = gather(runs, tuple(measures), spec.out)
     gate = judge_gate(scores, claim, thresholds, None, engine=None, strict=False)
@@ -294,15 +324,15 @@ def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
 
 def merge_command(args: Namespace) -> int:
     directory = check_directory(Path(args.out))
-    page = _plan_report(args)
+    options = RunOptions(drop_stale=args.drop_stale, parquet=args.parquet)
+    page = _plan_report(args, options)
     merged = merge_shards(Path(part) for part in args.parts)
     completed = RunOutcome(assemble(merged.summary, merged.results), merged.results)
-    written = _publish(args, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
+    written = _write_run(options, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
     _report_run(args, written, directory, {})
     return _check_answered(args, [completed.run])
 
 
 def demo_command(args: Namespace) -> int:
     spec, suite = check(Spec(gold=("stdlib",), engines={"builtin": "builtin"}, out=args.out)), load_gold("stdlib")
-    args.require = ()
-    return _run(args, resolve_level(spec, suite), suite, "report")
+    return _run(args, resolve_level(spec, suite), suite, RunOptions(missing="report"))

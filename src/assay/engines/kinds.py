@@ -22,14 +22,8 @@ class EngineKind:
     main: str | None  # the setting that `kind:value` sets; None: the kind takes no value
     about: str
     make: str = "make"  # name of the factory in the module
-
-    @property
-    def shipped(self) -> bool:
-        return self.name in ("builtin", "keywords", "oracle", "random", "runfile")
-
-    @property
-    def uses_gold(self) -> bool:
-        return self.name in ("oracle", "runfile")
+    shipped: bool = False  # runs no code of third parties
+    uses_gold: bool = False
 
     def make_engine(self, settings: Mapping[str, object], context: EngineContext) -> Engine:
         return cast(Engine, self.load(self.make)(settings, context))
@@ -46,20 +40,53 @@ class EngineKind:
 
 _ALL = (
     EngineKind(
-        "builtin", "builtin", "BuiltinSettings", "per", "the built-in engine; builtin:span returns spans, not files"
+        "builtin",
+        "builtin",
+        "BuiltinSettings",
+        "per",
+        "the built-in engine; builtin:span returns spans, not files",
+        shipped=True,
     ),
     EngineKind("command", "command", "CommandSettings", "argv", "any command-line tool: command:tool {query} {k}"),
     EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
     EngineKind(
-        "keywords", "keywords", "KeywordsSettings", "backend", "files by distinct query words, then occurrences (grep)"
+        "keywords",
+        "keywords",
+        "KeywordsSettings",
+        "backend",
+        "files by distinct query words, then occurrences (grep)",
+        shipped=True,
     ),
     EngineKind("mcp", "mcp", "McpSettings", None, "the search tool of any MCP server, over stdio or HTTP"),
     EngineKind(
-        "oracle", "references", "OracleSettings", None, "the targets of the gold set: the ceiling", "make_oracle"
+        "oracle",
+        "references",
+        "OracleSettings",
+        None,
+        "the targets of the gold set: the ceiling",
+        "make_oracle",
+        shipped=True,
+        uses_gold=True,
     ),
     EngineKind("python", "python", "PythonSettings", "target", "a Python function or class: python:module:callable"),
-    EngineKind("random", "references", "RandomSettings", None, "seeded random order: the floor", "make_random"),
-    EngineKind("runfile", "runfile", "RunFileSettings", "path", "rankings from a file: runfile:run.trec or .jsonl"),
+    EngineKind(
+        "random",
+        "references",
+        "RandomSettings",
+        None,
+        "seeded random order: the floor",
+        "make_random",
+        shipped=True,
+    ),
+    EngineKind(
+        "runfile",
+        "runfile",
+        "RunFileSettings",
+        "path",
+        "rankings from a file: runfile:run.trec or .jsonl",
+        shipped=True,
+        uses_gold=True,
+    ),
 )
 
 KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in _ALL})
