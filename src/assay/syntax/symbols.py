@@ -21,6 +21,8 @@ from assay.types import Symbol
 SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 
 _OVERLOAD = re.compile(r"\s*@(?:\w+\.)*overload\s*(?:#.*)?$")
+_JAVASCRIPT = (".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx")
+_ALIAS = re.compile(r"\s*(?:[\w$]+\.)*exports\.([\w$]+)\s*=\s*\1\s*;?\s*(?://.*)?")
 _DEFINED = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -43,11 +45,19 @@ def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[
 
 
 def find_symbol(name: str, symbols: Sequence[Symbol], lines: Sequence[str], path: str) -> Symbol | None:
-    """Return the definition of a name: the implementation if all others are overload stubs, else the first one."""
+    """Return the first definition of a name, or the only one that is no overload stub, ignoring export aliases."""
     first = next((symbol for symbol in symbols if symbol.name == name), None)
     repeated = [symbol for symbol in symbols if symbol == first or symbol.name.startswith(f"{name}~")]
+    if first is None or len(repeated) == 1:
+        return first
+    repeated = [symbol for symbol in repeated if not is_export_alias(lines[symbol.end - 1], path)] or repeated
     bodies = [symbol for symbol in repeated if not _is_overload(lines[symbol.start - 1 : symbol.end], path)]
-    return bodies[0] if first and len(bodies) == 1 else first
+    return bodies[0] if len(bodies) == 1 else repeated[0]
+
+
+def is_export_alias(line: str, path: str) -> bool:
+    """Return whether a line of JavaScript only exports a name under the same name: `exports.open = open`."""
+    return path.endswith(_JAVASCRIPT) and _ALIAS.fullmatch(line) is not None
 
 
 def _is_overload(lines: Sequence[str], path: str) -> bool:

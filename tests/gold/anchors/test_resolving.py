@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import AnchorProblem, load_gold, resolve
 from assay.gold.anchors import content_digest
@@ -290,6 +291,11 @@ def test_resolve_never_lets_an_anchor_through_that_does_not_hold(make_corpus, dr
 OVERLOADS = {
     "a.py": "@overload\ndef f(x: int): ...\n@typing.overload\ndef f(x: str): ...\n@cache\ndef f(x):\n    return x\n",
     "twice.py": "def f(x): ...\n\n\ndef f(x):\n    return x\n",
+    "before.js": "// for tests\nmodule.exports.f = f // late\n\nfunction f (x) {\n  return x\n}\n",
+    "after.ts": "const f = (x) => {\n  return x\n}\nexports.f = f;\n",
+    "twice.js": "exports.f = f;\nif (a) {\n  function f() {}\n} else {\n  function f() {}\n}\n",
+    "only.js": "exports.f = f;\n",
+    "other.js": "exports.f = g;\nfunction f() {}\n",
 }
 
 
@@ -300,8 +306,15 @@ OVERLOADS = {
         ("a.py", "f~2", (3, 4)),
         ("twice.py", "f", (1, 1)),
         ("twice.py", "f~2", (4, 5)),
+        ("before.js", "f", (4, 6)),
+        ("before.js", "f~2", (4, 6)),
+        ("after.ts", "f", (1, 3)),
+        ("twice.js", "f", (3, 3)),
+        ("only.js", "f", (1, 1)),
+        ("other.js", "f", (1, 1)),
     ],
 )
-def test_a_name_with_overload_stubs_is_its_implementation(make_corpus, path, symbol, lines):
-    resolution = resolve(gold_of(Target(Span(path), symbol=symbol)), make_corpus(OVERLOADS))
+def test_a_name_with_overload_stubs_or_an_export_alias_is_its_implementation(make_corpus, path, symbol, lines):
+    corpus = open_corpus(CorpusSpec("path", str(make_corpus(OVERLOADS).root)))
+    resolution = resolve(gold_of(Target(Span(path), symbol=symbol)), corpus)
     assert resolution.gold.queries[0].targets[0].span == Span(path, *lines)

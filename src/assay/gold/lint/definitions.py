@@ -13,6 +13,7 @@ from assay.gold.lint.rules import LintContext, LintFinding, SourceCache
 from assay.gold.query_properties import CODE_TOKEN, NAME_SEPARATOR, find_identifiers, is_symbol_query, looks_like_code
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
+from assay.syntax.symbols import is_export_alias
 from assay.types import Query
 
 #: Kinds of definitions that a query may name; methods, fields and constants of the same name do not count.
@@ -284,6 +285,7 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
                 for other in view.symbols(path)
                 if other.name.startswith(f"{symbol}~")
                 and (path, other.name) not in names
+                and not is_export_alias(source[other.end - 1], path)
                 and not _ACCESSOR.search("\n".join(source[other.start - 1 : other.start + 2]))
             ]
             overloads = any(other.start == target.span.start for other in others)  # the target is the implementation
