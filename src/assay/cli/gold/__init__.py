@@ -218,6 +218,7 @@ command(
     assay gold convert gold.yaml beir/ --to beir
     assay gold convert scifact/ scifact.yaml --to native    a BEIR set without a corpus: documents become files
     assay gold convert gold.yaml code.csv --to octocode     resolves symbol anchors to lines, which octocode needs
+    assay gold convert repoeval.jsonl masked/ --to native --corpus repos --mask-prompts
 
     The format of SRC is auto-detected. OUT is a file, or a directory if the format or several sets need one.
     """,
@@ -226,6 +227,7 @@ command(
     flag("--to FORMAT", "Write this format: native, octocode, plain, …", required=True),
     flag("--format FORMAT", "Read SRC in this format [default: auto-detected]"),
     flag("--corpus SPEC", "Use this code: directory, git:URL@REV, pypi:NAME==V, …"),
+    flag("--mask-prompts", "Blank the prompts of RepoEval or CrossCodeEval in a copy of the corpus"),
     flag("--force", "Overwrite existing files"),
 )
 command(

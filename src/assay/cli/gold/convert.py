@@ -14,6 +14,7 @@ from assay.files import write_atomic
 from assay.gold import load_gold
 from assay.gold.build import NO_CORPUS
 from assay.gold.formats.beir_trec import is_document_directory, unpack, write_documents
+from assay.gold.formats.benchmarks import mask_prompts
 from assay.gold.formats.losses import FieldLoss, describe_losses, needs_lines, resolve_lines, unseals
 from assay.gold.formats.registry import FORMATS, GoldFormat, find_format, ignored_notes, save
 from assay.gold.reanchor import moves as reanchoring
@@ -29,6 +30,8 @@ def convert_command(args: Namespace) -> int:
     if format_.write is None:
         names = ", ".join(other.name for other in FORMATS if other.write is not None)
         raise ConfigError(f"gold sets are read from the format {args.to}, not written", hint=f"written are: {names}")
+    if args.mask_prompts and format_.name != "native":
+        raise ConfigError("--mask-prompts needs --to native", hint="the other formats do not name their corpus")
     suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)
     converted = _convert(args, suite, format_)
     not_read = ignored_notes(suite.golds)
@@ -87,9 +90,13 @@ def _convert(args: Namespace, suite: Suite, format_: GoldFormat) -> _Converted:
     directory = out if inside else out.parent
     unpacked = unpack(suite.golds)
     documents = {directory / name: texts for name, texts in unpacked.directories.items()}
-    golds = [
-        replace(gold, corpus=unpacked.corpora.get(gold.name) or relative_corpus(gold, directory)) for gold in golds
-    ]
+    if args.mask_prompts:
+        golds, masked = mask_prompts(golds)
+        documents |= {directory / name: texts for name, texts in masked.items()}
+    else:
+        golds = [
+            replace(gold, corpus=unpacked.corpora.get(gold.name) or relative_corpus(gold, directory)) for gold in golds
+        ]
     assert format_.write is not None
     written = format_.write(replace(suite, golds=tuple(golds)))
     lost += written.lost

@@ -223,8 +223,8 @@ def write_beir(suite: Suite) -> WriterOutput:
 #: The directory of the documents of a BEIR set, which is the default corpus of the set.
 DOCUMENTS_DIRECTORY = "documents"
 DOCUMENTS = CorpusSpec("path", DOCUMENTS_DIRECTORY)
-_IGNORE_FILE = ".assayignore"
-_IGNORE_NOTHING = f"# Every file here is a document of the set, whatever its name.\n!*\n/{_IGNORE_FILE}\n"
+IGNORE_FILE = ".assayignore"
+IGNORE_NOTHING = f"# Every file here is a document of the set, whatever its name.\n!*\n/{IGNORE_FILE}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ def _document_notes(directory: Path) -> Iterator[str]:
 def render_documents(directory: Path) -> Mapping[str, str]:
     """Return the documents of a BEIR directory by path, and an ignore file that includes all of them."""
     records = _read_documents(directory)
-    files = {_IGNORE_FILE: _IGNORE_NOTHING}
+    files = {IGNORE_FILE: IGNORE_NOTHING}
     for name, path in document_paths(records).items():
         parts = [str(records[name].values.get(key) or "") for key in ("title", "text")]
         files[path] = "\n\n".join(part for part in parts if part)
@@ -285,8 +285,8 @@ def _read_documents(directory: Path) -> dict[str, JsonRecord]:
 
 def is_document_directory(directory: Path) -> bool:
     """Return whether Assay wrote the documents in a directory and may thus replace the directory."""
-    mark = directory / _IGNORE_FILE
-    return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")
+    mark = directory / IGNORE_FILE
+    return mark.is_file() and mark.read_bytes() == IGNORE_NOTHING.encode("utf-8")
 
 
 def write_documents(directory: Path, files: Mapping[str, str]) -> None:

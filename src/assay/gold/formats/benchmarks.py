@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from assay.corpus import open_corpus, read_text
+from assay.errors import ConfigError
 from assay.gold.anchors import check_path, path_problem, ranged_span
 from assay.gold.build import (
     NO_CORPUS,
@@ -26,6 +28,7 @@ from assay.gold.build import (
     describe_renames,
     safe_ids,
 )
+from assay.gold.formats.beir_trec import IGNORE_FILE, IGNORE_NOTHING
 from assay.gold.formats.diffs import read_diff
 from assay.gold.formats.rows import (
     CsvRow,
@@ -285,6 +288,9 @@ def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
 #: A provenance note of these sets. Their queries have a tag, so that reports can separate the scores.
 LEAK = "queries are verbatim text of the target's file, so scores measure recognition rather than search"
 _TAGS = {"leak": "verbatim"}
+#: The provenance note instead of `LEAK` in a set whose corpus is a copy without the prompts.
+MASKED = "the prompts are blank in this copy of the corpus"
+MASKED_DIRECTORY = "masked"  # of the copies, beside the gold files
 _QUERY_LINES = 10  # last lines of the prompt, as in CrossCodeEval's own retrieval
 _REPOEVAL_LINE = ("line_no", "lineno")  # key in line and API tasks; in function tasks
 _REPOEVAL_KEYS = ("prompt", "metadata", "task_id", "ground_truth", "fpath_tuple", *_REPOEVAL_LINE)
@@ -356,3 +362,48 @@ def _read_completions(
         return replace(corpus, root=root)
 
     return sets.build(repository_spec, provenance)
+
+
+def mask_prompts(golds: Sequence[GoldSet]) -> tuple[list[GoldSet], dict[str, dict[str, str]]]:
+    """Return completion sets with copies of their corpora in which the prompts are blank, as texts by directory.
+
+    Lines keep their numbers. Lines of targets keep their text, except for the part before the cursor.
+    """
+    masked: list[GoldSet] = []
+    directories: dict[str, dict[str, str]] = {}
+    for gold in golds:
+        if gold.provenance.get("leak") != LEAK:
+            raise ConfigError(f"'{gold.name}' has no prompts to mask", hint="remove --mask-prompts")
+        corpus = open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
+        lines = {file.path: read_text(corpus, file.path).split("\n") for file in corpus.files}
+        for path, text in lines.items():
+            _blank_prompts(text, [query for query in gold.queries if query.targets[0].span.path == path])
+        directory = f"{MASKED_DIRECTORY}/{gold.name}"
+        directories[directory] = {IGNORE_FILE: IGNORE_NOTHING}
+        directories[directory] |= {path: "\n".join(text) for path, text in lines.items()}
+        rest = {key: value for key, value in gold.provenance.items() if key != "leak"}
+        queries = tuple(replace(q, tags={k: v for k, v in q.tags.items() if k not in _TAGS}) for q in gold.queries)
+        spec = CorpusSpec("path", directory)
+        masked.append(replace(gold, corpus=spec, queries=queries, provenance={"masked": MASKED, **rest}))
+    return masked, directories
+
+
+def _blank_prompts(lines: list[str], queries: Sequence[Query]) -> None:
+    spans = {query.id: query.targets[0].span for query in queries}
+    answers = {line for span in spans.values() for line in range((span.start or 1) - 1, span.end or 0)}
+    original = tuple(lines)
+    for query in queries:
+        *above, last = query.forms["human"].split("\n")
+        at = (spans[query.id].start or 1) - 1
+        if at < len(lines) and original[at].startswith(last):  # the cursor is inside the line
+            if lines[at].startswith(last):
+                lines[at] = lines[at].removeprefix(last)
+        else:
+            above.append(last)
+        at -= 1
+        while above and at >= 0 and (not original[at].strip() or original[at].rstrip() == above[-1].rstrip()):
+            if original[at].rstrip() == above[-1].rstrip():
+                above.pop()
+            if at not in answers:
+                lines[at] = ""
+            at -= 1

@@ -120,8 +120,8 @@ def _check_ranges(view: LintContext) -> Iterator[LintFinding]:
         return
     if not source.endswith((".yaml", ".yml")):  # other formats cannot store hashes
         message = f"{len(unguarded)} line ranges have no content hash, and the corpus is a directory without a revision"
-        hint = f"convert the set: assay gold convert {source} --to native --out gold.yaml"
-        yield view.finding("ranges-unguarded", None, "", message, hint if source else "use symbol anchors")
+        convert = f"assay gold convert {source} gold.yaml --to native --corpus {view.gold.corpus.value}"
+        yield view.finding("ranges-unguarded", None, "", message, f"run `{convert}`, then lint --fix")
         return
     message = "a line range has no content hash, and the corpus is a directory without a revision"
     for query, target in unguarded:
