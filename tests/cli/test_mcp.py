@@ -43,7 +43,7 @@ def rows(result: CallToolResult):
 
 
 def expected(shop, query, **more):
-    return [(hit.path, hit.start, hit.end) for hit in Index.build(shop).search(query, **more)]
+    return [(hit.path, hit.start, hit.end) for hit in Index.build(shop).search(query, **more) if (hit.score or 0) > 0]
 
 
 def test_an_agent_searches_edits_measures_and_reads(shop):

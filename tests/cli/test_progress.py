@@ -38,7 +38,7 @@ def test_terminal_shows_a_bar_that_is_removed(shop):
     out, err = run_on_terminal(*RUN)
     assert re.search(r"searching \w+ .*━.*36/36", err)  # 9 queries of two engines and two references
     last = err.rpartition("\033[2K")[2]
-    assert last == "written to results/\r\n"
+    assert last == "written to results/report.html\r\n"
     assert "\033" not in out
 
 
@@ -51,7 +51,7 @@ def test_dumb_terminal_gets_lines(shop):
 def test_pipe_gets_one_line_per_engine(shop):
     done = subprocess.run(RUN, capture_output=True, text=True, check=True)
     lines = sorted(re.sub(r"[\d.]+ s$", "# s", line) for line in done.stderr.splitlines())
-    assert lines == ["builtin: 9 searches in # s", "keywords: 9 searches in # s", "written to results/"]
+    assert lines == ["builtin: 9 searches in # s", "keywords: 9 searches in # s", "written to results/report.html"]
 
 
 def test_quiet_run_prints_no_progress(shop):

@@ -88,6 +88,8 @@ def test_card_shows_recomputed_numbers(outcome):
     scores, counts, differences = expected_numbers(old, new)
     assert decision.outcome == outcome
     assert lines[0] == f"{SIGNS[outcome]} {SENTENCES[outcome]} on gold0, by file (nDCG@10)"
+    if outcome in ("not inferior", "inconclusive"):  # the headline does not name the better engine
+        scores = f"a {scores}".replace("→ ", "→ b ")
     assert lines[1] == scores + MARGINS.get(outcome, "")
     assert lines[2] == counts
     assert lines[3].startswith("Scope: this repository only. p ")

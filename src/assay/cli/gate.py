@@ -26,7 +26,7 @@ from assay.report.gate import (
     threshold_measures,
 )
 from assay.report.history import check_history, find_history, record_gate, write_trend
-from assay.report.scored_run import level_of, reference_baseline
+from assay.report.scored_run import engines_under_test, level_of, reference_baseline
 from assay.types import Run
 
 
@@ -47,8 +47,7 @@ def gate_command(args: Namespace) -> int:
             github.publish(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
-    against = args.against if len(args.against) == 1 and Path(args.against[0]).is_dir() else []
-    show = shlex.join(["assay", "show", *against, (args.results or [RESULTS])[0]])
+    show = _show_command(args, gate)
     emit(args, gate_document(gate, show) if args.full else gate_summary(gate, show), data)
     if args.github:
         lines = {
@@ -58,6 +57,17 @@ def gate_command(args: Namespace) -> int:
         }
         github.publish(_job_output(args), github.gate_page(gate), github.of_gate(gate, lines))
     return gate.exit_code
+
+
+def _show_command(args: Namespace, gate: Gate) -> str:
+    """Return the command that shows a query: in both runs, or of one engine if the baseline has no rankings."""
+    run = (args.results or [RESULTS])[0]
+    if not args.against:
+        return shlex.join(["assay", "show", run])
+    if len(args.against) == 1 and Path(args.against[0]).is_dir():
+        return shlex.join(["assay", "show", args.against[0], run])
+    engine = gate.decision.candidate.name.partition(" (")[0] if gate.decision else ""
+    return shlex.join(["assay", "show", "--engine", engine, run])
 
 
 def _check_flags(args: Namespace) -> None:
@@ -77,7 +87,8 @@ def _write_baseline(args: Namespace) -> int:
     write_baseline(Path(args.write_baseline), scores, claim)
     queries = len(scores.scores.units)
     repeats = f", each the mean of {scores.repeats} repeats" if scores.repeats > 1 else ""
-    text = f"{pluralize(queries, 'query', 'queries')}{repeats}, written to {args.write_baseline}."
+    engines = ", ".join(engines_under_test(scores))
+    text = f"{pluralize(queries, 'query', 'queries')} of {engines}{repeats}, written to {args.write_baseline}."
     data = {"file": args.write_baseline, "repeats": scores.repeats, "queries": queries}
     emit_blocks(args, "assay gate: baseline written", [text], {"schema": "assay/baseline-written/1", **data})
     return 0

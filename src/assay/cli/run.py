@@ -293,7 +293,7 @@ def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Map
     results = written.results
     json = {**results_json(results), **data} if args.json else {}
     emit_results(args, written.case, results, str(directory), (), json)
-    info(args, f"written to {directory}/")
+    info(args, f"written to {directory / written.results.decision.report}")
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapping[str, object]) -> None:

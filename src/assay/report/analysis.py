@@ -42,6 +42,7 @@ from assay.report.scored_run import (
     choose_leader,
     failed_engines,
     family_of,
+    few_queries,
     forms_of,
     group_means,
     level_of,
@@ -63,8 +64,6 @@ from assay.stats.config import compare_options
 from assay.stats.records import Comparison, SliceRow
 from assay.types import AnalysisPlan, EngineRun, Run, Scores, Status
 
-#: With fewer queries a single one moves the mean by three points and more (the limit of the Pyckle guide).
-FEW_QUERIES = 30
 #: A difference that three digits do not show.
 _SHOWN_GAP = 0.0005
 #: With more results outside the corpus an engine probably searches another tree.
@@ -102,9 +101,12 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     diagnostics = find_diagnostics(case)
     synthetic = synthetic_sets(run)
     suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
+    able = {engine.name for engine in run.engines if any(ranking.hits for ranking in engine.rankings)}
+    silent = [e.name for e in run.engines if e.role == "candidate" and e.name not in able | set(failed)]
     warnings = (
         *_stale_ranges(run),
-        *reference_warnings(run, scores, case.primary, (challenger, claim.baseline)),
+        *(f"{name} returned no results: run `assay engines check {name}`." for name in silent),
+        *(reference_warnings(run, scores, case.primary, (challenger, claim.baseline)) if challenger in able else ()),
         *map(mismatch_text, mismatches),
         *_warnings(case, summaries, mismatches, len(units)),
         *(diagnostic.text for diagnostic in diagnostics if diagnostic.grave),
@@ -151,6 +153,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
             suite=suite,
             losses=find_losses(case.scores, challenger, claim.baseline, case.primary),
             failures={summary.name: (summary.failed, summary.asked) for summary in summaries},
+            silent=silent,
             warnings=warnings,
             report=HTML,
         ),
@@ -245,11 +248,7 @@ def _warnings(
     case: ScoredRun, summaries: Sequence[EngineSummary], mismatches: Sequence[PathMismatch], queries: int
 ) -> Iterator[str]:
     yield from synthetic_notes(case.run)
-    if queries < FEW_QUERIES:
-        many = count(queries, "query", "queries")
-        measure = parse_measure(case.primary)
-        step = (measure.high - measure.low) / queries
-        yield f"Only {many}, gather {FEW_QUERIES} before you act: one can move a mean by {step:.2g}."
+    yield from few_queries(queries, case.primary)
     drafts = sum(query.tags.get("status") == "draft" for query in case.queries.values())
     if drafts:
         yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."

@@ -29,6 +29,7 @@ from assay.report.scored_run import (
     engines_under_test,
     failed_engines,
     family_of,
+    few_queries,
     mark_synthetic,
     notes_on,
     pick,
@@ -222,7 +223,8 @@ def decide_sides(
         return find_losses(joined, joined.engines[1], joined.engines[0], row.measure)
 
     failures = {} if old else {e.name: (e.failed, e.asked) for e in new.engines}
-    warnings = notes_on(new.synthetic, new.golds)
+    silent = [e.name for e in new.engines if e.role == "candidate" and e.silent]
+    warnings = (*notes_on(new.synthetic, new.golds), *few_queries(len(new.scores.units), comparison.primary))
     decision = decide_comparison(
         comparison,
         suite="+".join(mark_synthetic(name, new.synthetic) for name in new.golds),
@@ -230,6 +232,7 @@ def decide_sides(
         worst=worst,
         blamed=blamed,
         failures=failures,
+        silent=silent if old is None else [f"{name} ({new.name})" for name in silent],
         warnings=(*warnings, *(change_notes(old, new, claim) if old else ())),
     )
     compared = [decision.candidate.name, *([decision.baseline.name] if decision.baseline and not old else [])]

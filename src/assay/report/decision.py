@@ -46,6 +46,8 @@ _WORDING: Final[Mapping[Outcome, tuple[str, Tone, str, str]]] = {
     "failed": ("✗", "bad", "{reason}{of}", ""),
     "single engine": ("·", "plain", "{a} scores {mean}{scope}", ""),
 }
+#: Outcomes whose headline does not say which engine is the better one.
+_UNORDERED: Final = ("inconclusive", "equivalent", "not inferior")
 #: Columns of a card.
 _WIDTH: Final = 80
 #: The length to which names are shortened at most.
@@ -55,6 +57,7 @@ _SIDE: Final = re.compile(r"(?P<engine>.+) \((?P<run>.+)\)")
 #: The difference that a set should detect.
 _DETECT: Final = 0.05
 _MAX_LOSSES: Final = 3
+_PLAN: Final = " (assay plan)"
 _SMALLEST_P: Final = 0.001
 
 
@@ -126,16 +129,20 @@ def decide(
     suite: str,
     losses: Sequence[QueryLoss] = (),
     failures: Mapping[str, tuple[int, int]] | None = None,
+    silent: Collection[str] = (),
     warnings: Sequence[str] = (),
     report: str = "",
 ) -> Decision:
-    """Decide on one engine of a comparison; `failures` has the failed and all queries of engines that failed."""
+    """Decide on one engine of a comparison.
+
+    `failures` has the failed and all queries of engines that failed; `silent` engines returned no results.
+    """
     row = next((row for row in comparison.rows if row.engine == candidate and row.in_family), None)
     baseline = row.baseline if row else comparison.baseline
     known = {engine.name: engine for engine in engines}
     means = [mean for mean in comparison.means if mean.measure == comparison.primary]
     mine = next((mean for mean in means if mean.engine == candidate), None)
-    outcome, reason = _outcome(row, candidate, baseline, comparison, failures or {})
+    outcome, reason = _outcome(row, candidate, baseline, comparison, failures or {}, silent)
     others = [engine for engine in known.values() if engine.name not in (candidate, baseline)]
     sign = -1.0 if _higher_is_better(comparison.primary) else 1.0
     others.sort(key=lambda engine: (engine.mean is None, sign * (engine.mean or 0.0), engine.name))
@@ -182,6 +189,7 @@ def decide_comparison(
     worst: bool = False,
     blamed: Collection[str] = (),
     failures: Mapping[str, tuple[int, int]] | None = None,
+    silent: Collection[str] = (),
     warnings: Sequence[str] = (),
 ) -> Decision:
     """Decide on the engine of a family with the largest gain; with `worst`, on the one with the worst outcome.
@@ -191,12 +199,15 @@ def decide_comparison(
     rows = [row for row in comparison.rows if row.verdict is not None]
     means = [row for row in comparison.means if row.measure == comparison.primary]
 
-    def severity(row: ComparisonRow) -> tuple[bool, bool, int, float]:
-        gain = row.difference if row.higher_is_better else -row.difference
+    scores = {mean.engine: mean.mean for mean in means}
+
+    def severity(row: ComparisonRow) -> tuple[bool, bool, int, float, float]:
+        sign = 1.0 if row.higher_is_better else -1.0
+        gain, score = sign * row.difference, -sign * scores.get(row.engine, 0.0)  # the best of unchanged engines
         if not worst:
-            return False, False, 0, -gain
+            return False, False, 0, -gain, score
         unchanged = row.identical or not row.differing
-        return row.engine not in blamed, unchanged, _SEVERITY.index(row.verdict) if row.verdict else 0, gain
+        return row.engine not in blamed, unchanged, _SEVERITY.index(row.verdict) if row.verdict else 0, gain, score
 
     row = min(rows, key=severity, default=None)
     names = (name for name in (*comparison.failed, *(mean.engine for mean in means)) if name != comparison.baseline)
@@ -224,6 +235,7 @@ def decide_comparison(
         suite=suite,
         losses=losses(row) if row else (),
         failures=failures,
+        silent=silent,
         warnings=warnings,
     )
 
@@ -269,11 +281,14 @@ def _outcome(
     baseline: str,
     comparison: Comparison,
     failures: Mapping[str, tuple[int, int]],
+    silent: Collection[str] = (),
 ) -> tuple[Outcome, str]:
     for name in (candidate, baseline):
         failed, asked = failures.get(name, (0, 0))
         if failed > FAILED_SHARE * asked or name in comparison.failed:
             return "failed", f"{name} failed on {f'{failed} of {asked} queries' if failed < asked else 'every query'}"
+        if name in silent:
+            return "failed", f"{name} returned no results for any query"
     if row is None or row.verdict is None:
         return "single engine", "there is no second engine"
     if row.identical:
@@ -387,7 +402,7 @@ def _namings(decision: Decision) -> list[Decision]:
     engine, labels = mine["engine"], (mine["run"], its["run"])
     parts = [label.rstrip("/").rpartition("/")[2] for label in labels]
     new, old = parts if parts[0] != parts[1] else labels
-    names = ((f"{engine} ({new})", f"{engine} ({old})"), (f"{engine}: {new}", old))
+    names = ((f"{engine} ({new})", f"{engine} ({old})"), (f"{engine}: {new}", old), (engine, "the baseline"))
     renamed = [
         replace(decision, candidate=replace(decision.candidate, name=a), baseline=replace(other, name=b))
         for a, b in names
@@ -413,9 +428,11 @@ def _scores_line(decision: Decision) -> str:
         return f"{other.mean:.3f} → {mine.mean:.3f}, no query differs"
     margin = _WORDING[decision.outcome][3].format(decision.margin)
     interval = "" if decision.low is None or decision.high is None else _ends(decision.low, decision.high)
-    return (
-        f"{other.mean:.3f} → {mine.mean:.3f}, difference {_signed(decision.difference, 3)} ({level} {interval}){margin}"
-    )
+    difference = f"difference {_signed(decision.difference, 3)} ({level} {interval}){margin}"
+    named = f"{other.name} {other.mean:.3f} → {mine.name} {mine.mean:.3f}, {difference}"
+    if decision.outcome in _UNORDERED and len(named) <= _WIDTH - 2:
+        return named
+    return f"{other.mean:.3f} → {mine.mean:.3f}, {difference}"
 
 
 def _ends(low: float, high: float) -> str:
@@ -455,19 +472,23 @@ def _evidence_lines(decision: Decision, show: str) -> list[str]:
     """Return the line of the scope, and one of: the reason, the other engines, the largest losses."""
     if decision.difference is None or decision.outcome == "failed":
         return [f"Scope: {decision.scope}"] if decision.scope else []
-    sentences = [f"Scope: {decision.scope}", p_text(decision.p)]
+    sentences = [f"Scope: {decision.scope}"]
+    if decision.wins or decision.losses:
+        sentences.append(p_text(decision.p))
     reason = decision.reason
     if reason and decision.others and decision.p is not None and "correcting" in reason:
-        sentences[1] += f" after correcting for {decision.comparisons} comparisons"
+        sentences[-1] += f" after correcting for {decision.comparisons} comparisons"
         reason = ""
     elif decision.mde is not None:
-        more = " (assay plan)" if decision.outcome == "inconclusive" else ""
-        sentences.append(f"Smallest detectable difference: {one_digit(decision.mde)}{more}")
-    elif decision.outcome == "inconclusive" and (decision.needed or 0) > decision.queries:
-        sentences.append(f"Try {decision.needed:,} queries")
+        sentences.append(f"Smallest detectable difference: {one_digit(decision.mde)}")
+    elif decision.outcome == "inconclusive":
+        sentences.append("Too few queries")
     while len(". ".join(sentences)) > _WIDTH - 2:
         sentences.pop()
-    return [". ".join(sentences), reason[:1].upper() + reason[1:] or _others(decision) or _losses(decision, show)]
+    evidence = ". ".join(sentences)
+    if decision.outcome == "inconclusive" and len(evidence) + len(_PLAN) <= _WIDTH - 2:
+        evidence += _PLAN
+    return [evidence, reason[:1].upper() + reason[1:] or _others(decision) or _losses(decision, show)]
 
 
 def _others(decision: Decision) -> str:

@@ -6,7 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay._version import __version__
@@ -29,7 +29,7 @@ from assay.report.evidence import (
 )
 from assay.report.history import GatedCommit, trend_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import clip, count, format_interval, signed_ends
+from assay.report.render.text import clip, count, signed_ends
 from assay.report.scored_run import FAILED_SHARE, engines_under_test, labeled_measure, notes_on, pick
 from assay.scoring import parse_measure
 from assay.scoring.match import MATCHING_RULE
@@ -57,7 +57,6 @@ _UNREPEATED = (
 )
 #: A baseline may be a file or a directory.
 _ANEW = "record the baseline again"
-_ABSENT = "this run does not have it as an engine under test"
 
 Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
 
@@ -280,9 +279,8 @@ def _check_threshold(
     if not rows:
         raise ConfigError(f"{threshold.measure} applies to no query of this run", hint="require another measure")
     for row in rows:
-        held = [threshold.holds(end) for end in (row.interval.low, row.interval.high)]
-        clear = "satisfies the rule" if all(held) else "contains the bound" if any(held) else "violates the rule"
-        detail = f"{row.mean:.3f}, interval {format_interval(row.interval)} {clear}"
+        exact = f"{row.mean:.3f}" if round(row.mean, 3) != round(threshold.bound, 3) else f"{row.mean:.6g}"
+        detail = f"{exact}, {1 - claim.alpha:.0%} CI {row.interval.low:.2f} to {row.interval.high:.2f}"
         rule = f"{row.engine}: {labeled_measure(threshold.measure)} {threshold.sign} {threshold.bound:g}"
         yield GateCheck("floor", rule, threshold.holds(row.mean), 1, detail)
 
@@ -290,7 +288,7 @@ def _check_threshold(
 def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
     """Check one comparison: worse fails unless its interval is inside the margin or a lucky baseline explains it.
 
-    Inconclusive fails only under --strict. Equal scores are not inconclusive, however small the set is.
+    Inconclusive fails only under --strict. If no query is worse, the check passes however small the set is.
     """
     pair, variance = sides.pair(row), None
     detail = f"{row.difference:+.3f} {signed_ends(row.interval)}: {row.summary}"
@@ -308,14 +306,16 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
         return GateCheck("comparison", title, False, 1, detail)
     if row.verdict is Verdict.WORSE and row.within_margin:
         return GateCheck("comparison", title, True, 1, detail, warning=True)
-    doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and row.differing > 0 and not row.identical
+    doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and row.losses > 0 and not row.identical
     if row.verdict is Verdict.WORSE and variance:
         lucky = variance.lucky_reach(claim.alpha)
         detail += f"; an unchanged engine may lose up to {lucky:.3f} against a lucky baseline, "
         detail += sides.repeat_advice
     elif doubtful:
-        shown = "none" if row.mde is None else row.mde_text
-        detail += f"; MDE {shown}, margin {claim.margin:g}"
+        shown = "any" if row.mde is None else f"a difference below {row.mde_text}"
+        detail += f"; the set is too small to detect {shown}, the margin is {claim.margin:g}"
+    elif row.verdict is Verdict.INCONCLUSIVE and row.differing:
+        detail += "; no query is worse"
     return GateCheck("comparison", title, not (doubtful and strict), DOUBT, detail, warning=doubtful)
 
 
@@ -339,14 +339,15 @@ def _check_counterparts(
         elif other.silent and not other.dead:
             detail = f"it returned no results in {old.name}; {_ANEW}"
         if detail:
-            yield GateCheck("counterpart", f"{name}: in the baseline", False, 5, detail)
+            yield GateCheck("counterpart", name, False, 5, detail)
     present = {other.name for other in new.engines}
     references = {other.name for other in old.engines if other.role != "candidate" and other.name in present}
     for name in engines_under_test(old) if engine is None else ():
         if name not in {*gated, *references} and (not family or name in family):
             why = new.skipped.get(name)
-            state = f"it was skipped: {why}; fix that and run again" if why else f"{_ABSENT}; {_ANEW}"
-            yield GateCheck("counterpart", f"{name}: in this run", False, 5, f"{state}, {choose}")
+            add = f"the baseline has this engine, the run does not; add it to the run, {_ANEW}"
+            state = f"it was skipped: {why}; fix that and run again" if why else add
+            yield GateCheck("counterpart", name, False, 5, f"{state}, {choose}")
 
 
 #: Lines of checks in the short output, and their columns; changed files may take two lines. With the card, at most 15.
@@ -356,10 +357,13 @@ _CHANGES_LENGTH = 150
 
 
 def gate_summary(gate: Gate, show: str) -> Document:
-    """Show the checks that did not pass and the decision on the worst comparison; `show` shows a query."""
-    checks = [check for check in gate.checks if check.warning or not check.passed]
-    if gate.decision is None:
-        checks = [check for check in gate.checks if check.kind == "floor" or check in checks]
+    """Show the other checks that did not pass, the decision on the worst comparison, and the outcome of the gate.
+
+    `show` is the command that shows a query.
+    """
+    checks = [check for check in gate.checks if check.warning or not check.passed or check.kind == "floor"]
+    if gate.decision:  # the card has the comparisons
+        checks = [check for check in checks if check.kind != "comparison"]
     # one failure of each exit code first, so that a missing engine and a regression are both printed
     first = {check.exit_code: check for check in reversed(checks) if not check.passed}.values()
     checks.sort(key=lambda check: (check not in first, check.passed))
@@ -376,15 +380,20 @@ def gate_summary(gate: Gate, show: str) -> Document:
     more = len(gate.changes) - 1
     lines += [f"and {count(more, 'more corpus', 'more corpora')} changed (--full)"] if more > 0 else []
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), *map(Paragraph, lines)]
+    return Document("", (*blocks, *_ending(gate, show)))
+
+
+def _ending(gate: Gate, show: str) -> list[Block]:
+    """Return the card, without changes of the corpus that are listed above it, and the outcome as the last line."""
+    blocks: list[Block] = []
     if gate.decision:
-        blocks.append(card(gate.decision, show=show))
-    return Document(_gate_title(gate), tuple(blocks))
+        warnings = tuple(warning for warning in gate.decision.warnings if warning not in gate.changes)
+        blocks.append(card(replace(gate.decision, warnings=warnings), show=show))
+    return [*blocks, Paragraph(_gate_title(gate), "bad" if gate.exit_code else "good")]
 
 
 def _check_line(check: GateCheck) -> str:
-    # the card names both sides and the measure of a comparison
-    what = check.what.partition(" against ")[0] if check.kind == "comparison" else check.what
-    return _cut(f"{_check_outcome(check)[0]}: {what}: {check.detail}", _WIDTH * _CHECK_LINES)
+    return _cut(f"{_check_outcome(check)[0]}: {check.what}: {check.detail}", _WIDTH * _CHECK_LINES)
 
 
 def _cut(text: str, length: int) -> str:
@@ -404,9 +413,7 @@ def gate_document(gate: Gate, show: str = "") -> Document:
         blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
     blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
     blocks += trend_blocks(gate)
-    if gate.decision:
-        blocks.append(card(gate.decision, show=show))
-    return Document(_gate_title(gate), tuple(blocks))
+    return Document("", (*blocks, *_ending(gate, show)))
 
 
 def trend_blocks(gate: Gate) -> list[Block]:
@@ -415,8 +422,13 @@ def trend_blocks(gate: Gate) -> list[Block]:
 
 
 def _gate_title(gate: Gate) -> str:
-    passes = ", passes" if gate.exit_code == 0 and gate.verdict != VERDICTS[0] else ""
-    return f"assay gate: {gate.verdict}{passes} (exit {gate.exit_code})"
+    if gate.exit_code == 0 and gate.verdict != VERDICTS[0]:
+        return "assay gate: pass, inconclusive (exit 0)"
+    causes = {"comparison": "significant regression", "floor": "below a threshold", "counterpart": "engine missing"}
+    failed = [check for check in gate.checks if not check.passed and check.exit_code == gate.exit_code]
+    reasons = dict.fromkeys(causes[check.kind] for check in failed if check.kind in causes and not check.doubtful)
+    reason = f": {' and '.join(reasons)}" if reasons and gate.exit_code in (1, 5) else ""
+    return f"assay gate: {gate.verdict} (exit {gate.exit_code}){reason}"
 
 
 def check_table(gate: Gate) -> Table:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from assay.errors import ConfigError
+from assay.report.render.text import count
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.score import Scorer, as_scorer
 from assay.stats.compare import means
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 SAME_MEAN = 12
 #: With more failures the numbers describe the failures, not the ranking (DESIGN.md, exit codes).
 FAILED_SHARE = 0.05
+#: With fewer queries a single one changes a mean by more than three points (the limit of the Pyckle guide).
+FEW_QUERIES = 30
 #: Synthetic gold sets that a sentence names.
 _NAMED_SETS = 3
 
@@ -113,6 +116,16 @@ def reference_warnings(run: RunLike, scores: Scores, primary: str, names: Sequen
     sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
     texts = [f"{name} ({sign * gains[name]:.3f})" for name in (best, *beaten)]
     return (f"The reference {texts[0]} scores better than {' and '.join(texts[1:])}.",)
+
+
+def few_queries(queries: int, primary: str) -> tuple[str, ...]:
+    """Return a warning if a comparison has few queries."""
+    if not 0 < queries < FEW_QUERIES:
+        return ()
+    measure = parse_measure(primary)
+    step = (measure.high - measure.low) / queries
+    many = count(queries, "query", "queries")
+    return (f"Only {many}, fewer than {FEW_QUERIES}: one can change a mean by {step:.2g}.",)
 
 
 def level_of(primary: str) -> Level:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyze
+from assay.report.analysis import PAGE_BREAKDOWNS, analyze
 from assay.report.comparison import comparison_blocks
 from assay.report.costs import cost_blocks
 from assay.report.decision import card
@@ -23,7 +23,7 @@ from assay.report.render.document import (
 from assay.report.render.text import clip, count, difference_text, mean_text, p_text, repository_names
 from assay.report.results import AdversaryStats, Results, results_json
 from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks
-from assay.report.scored_run import ScoredRun, level_of, mark_synthetic, rank_measure
+from assay.report.scored_run import FEW_QUERIES, ScoredRun, level_of, mark_synthetic, rank_measure
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.score import without_pooled

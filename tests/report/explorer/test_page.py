@@ -11,14 +11,14 @@ from assay.corpus import open_corpus
 from assay.errors import ConfigError
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
-from assay.report.analysis import FEW_QUERIES, analyze_case
+from assay.report.analysis import analyze_case
 from assay.report.comparison import verdict_tone
 from assay.report.costs import conditions_text
 from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import PageLimits, plan_excerpts
 from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import results_json
-from assay.report.scored_run import open_case
+from assay.report.scored_run import FEW_QUERIES, open_case
 from assay.report.sections import adversaries_note, scores_note
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from assay.experiment.records.codec import dump
 from assay.gold import overlaps
-from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
 from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import PageLimits
 from assay.report.render.text import clip, plain, repository_names
 from assay.report.results import Results, results_json
-from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
+from assay.report.scored_run import FEW_QUERIES, ScoredRun, forms_of, level_of, rank_measure
 from assay.report.sections import adversaries_note, scores_note
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
