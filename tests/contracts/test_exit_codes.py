@@ -112,7 +112,7 @@ def test_1_worse(scratch):
 
 
 def test_3_inconclusive(scratch):
-    strict = case("gate", "results", "--engine", "builtin", "--strict")
+    strict = case("gate", "results", "--engine", "keywords", "--baseline", "builtin", "--strict")
     verify("3-inconclusive", scratch, {"an inconclusive comparison under --strict": strict}, 3)
 
 

@@ -224,7 +224,7 @@ def decide_sides(
 
     failures = {} if old else {e.name: (e.failed, e.asked) for e in new.engines}
     silent = [e.name for e in new.engines if e.role == "candidate" and e.silent]
-    warnings = (*notes_on(new.synthetic, new.golds), *few_queries(len(new.scores.units), comparison.primary))
+    few = few_queries(len(new.scores.units), comparison.primary)
     decision = decide_comparison(
         comparison,
         suite="+".join(mark_synthetic(name, new.synthetic) for name in new.golds),
@@ -233,7 +233,7 @@ def decide_sides(
         blamed=blamed,
         failures=failures,
         silent=silent if old is None else [f"{name} ({new.name})" for name in silent],
-        warnings=(*warnings, *(change_notes(old, new, claim) if old else ())),
+        warnings=(*notes_on(new.synthetic, new.golds), *(change_notes(old, new, claim) if old else ()), *few),
     )
     compared = [decision.candidate.name, *([decision.baseline.name] if decision.baseline and not old else [])]
     names = [name.removesuffix(f" ({new.name})") for name in compared]
