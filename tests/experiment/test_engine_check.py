@@ -60,7 +60,7 @@ def test_a_good_engine_finds_what_it_is_asked_for_and_has_no_problems(spec: Corp
     assert found.answers[0].known == len(found.answers[0].hits) > 0
     assert 0 < found.answers[0].ranged <= found.answers[0].scored == len(found.answers[0].hits)
     assert found.answers[1].falling is True
-    assert found.answers[2].hits == ()
+    assert all((hit.score or 0) <= 0 for hit in found.answers[2].hits)  # nothing matches: the hits are padding
     assert found.index_seconds is not None
 
 
