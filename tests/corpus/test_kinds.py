@@ -1,19 +1,21 @@
 from __future__ import annotations
 
+import json
+from importlib import resources
 from typing import get_args
 
 import pytest
 
 from assay.corpus import parse_spec
 from assay.corpus.sources import KINDS, CorpusKindInfo, kind_examples
-from assay.gold.formats import native
 from assay.types import CorpusKind
 
 
 def test_kinds_are_those_of_the_shared_records_and_of_gold_files() -> None:
-    assert set(KINDS) == set(get_args(CorpusKind)) == set(native.CORPUS)
-    for kind in KINDS.values():
-        assert set(native.CORPUS[kind.name].known) == {kind.name, *kind.keys}
+    assert set(KINDS) == set(get_args(CorpusKind))
+    schema = json.loads((resources.files("assay.data") / "schemas" / "gold.schema.json").read_text())
+    corpus = schema["$defs"]["corpus"]
+    assert set(corpus["properties"]) == {key for kind in KINDS.values() for key in (kind.name, *kind.keys)}
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)

@@ -1,7 +1,8 @@
 """The corpus kinds, the lookup of corpora on disk, the cache of fetched trees, and calls of git, pip and npm.
 
-A new kind needs an entry in `_KINDS`, its name in `types.CorpusKind`, a case in `opening.locate_corpus`, and a case in
-`CorpusSpec.repository`.
+A new kind needs an entry in `KINDS`, its name in `types.CorpusKind`, a case in `opening.locate_corpus`, a case in
+`CorpusSpec.repository`, properties in `data/schemas/gold.schema.json`, and, if its content can change without a new
+name, a case in `gold/lint/anchors.py`.
 """
 
 from __future__ import annotations
@@ -42,14 +43,16 @@ class CorpusKindInfo:
         return "rev" in self.keys
 
 
-_KINDS: Final = (
-    CorpusKindInfo("path", "a directory"),
-    CorpusKindInfo("stdlib", "stdlib"),
-    CorpusKindInfo("git", "git:URL@REV", ("rev", *OPTIONS)),
-    CorpusKindInfo("pypi", "pypi:NAME==VERSION"),
-    CorpusKindInfo("npm", "npm:NAME@VERSION"),
-)
-KINDS: Final[Mapping[str, CorpusKindInfo]] = {kind.name: kind for kind in _KINDS}
+KINDS: Final[Mapping[str, CorpusKindInfo]] = {
+    kind.name: kind
+    for kind in (
+        CorpusKindInfo("path", "a directory"),
+        CorpusKindInfo("stdlib", "stdlib"),
+        CorpusKindInfo("git", "git:URL@REV", ("rev", *OPTIONS)),
+        CorpusKindInfo("pypi", "pypi:NAME==VERSION"),
+        CorpusKindInfo("npm", "npm:NAME@VERSION"),
+    )
+}
 
 
 def kind_examples() -> str:

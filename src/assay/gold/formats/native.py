@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.corpus.sources import KINDS
 from assay.errors import GoldError, closest_match
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query
@@ -18,7 +19,6 @@ from assay.types import (
     PRIMARY,
     SECONDARY,
     Adversary,
-    CorpusKind,
     CorpusSpec,
     GoldSet,
     LabelProvenance,
@@ -46,9 +46,8 @@ ADVERSARY = MappingKeys(("target", "relationship", "strength", "confusion"))
 RATIONALE = MappingKeys((), ("owner", "reason", "boundary"))
 EVALUATION = MappingKeys(("measures",))
 LABEL = MappingKeys(("target",), ("by", "on", "commit", "shown_by"))
-_IN_CORPUS = ("root", "include", "exclude")
-_KINDS: tuple[CorpusKind, ...] = ("stdlib", "path", "git", "pypi", "npm")
-CORPUS = {kind: MappingKeys((kind,), ("rev", *_IN_CORPUS) if kind == "git" else _IN_CORPUS) for kind in _KINDS}
+_STDLIB_FIRST = sorted(KINDS.values(), key=lambda kind: kind.name != "stdlib")  # the order of the JSON Schema
+CORPUS = {kind.name: MappingKeys((kind.name,), kind.keys) for kind in _STDLIB_FIRST}
 
 
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
