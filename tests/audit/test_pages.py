@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from assay.audit.records import Audit, AuditFinding, AuditQuery, Proportion, Severity
-from assay.audit.runner import FILES, document, write_audit
+from assay.audit.runner import FILES, audit_document, write_audit
 from assay.report.render.markup import to_markdown
 from tests.audit import specimens
 from tests.audit.conftest import SMALL, audited
@@ -31,7 +31,7 @@ def test_audit_writes_its_files(tmp_path):
 
 
 def test_audit_markdown_keeps_code_inside_its_fence():
-    lines = to_markdown(document(nasty_audit())).split("\n")
+    lines = to_markdown(audit_document(nasty_audit())).split("\n")
     fences = [line for line in lines if line.startswith("````")]
     assert fences[0] == "````text"
     assert len(fences) % 2 == 0
@@ -50,7 +50,7 @@ def test_audit_json_holds_every_finding_with_a_command(market, tmp_path):
 
 def test_page_counts_severities_and_tells_each_that_is_amiss(market):
     audit = audited(specimens.Shallow(), market, replace(SMALL, only=("prefix",)))
-    page = to_markdown(document(audit))
+    page = to_markdown(audit_document(audit))
     assert "3 laws checked: 1 broken law, 2 fine." in page
     assert "## prefix, top 5 of top 10: broken law" in page
     assert (
@@ -63,7 +63,7 @@ def finding(severity):
 
 
 def page_of(*severities):
-    return to_markdown(document(Audit("x", "y", "0", 1, (), tuple(map(finding, severities)))))
+    return to_markdown(audit_document(Audit("x", "y", "0", 1, (), tuple(map(finding, severities)))))
 
 
 def test_page_counts_in_the_plural():
@@ -75,7 +75,7 @@ def test_page_counts_in_the_plural():
 def test_checks_are_the_other_ones_only_where_one_was_told_before():
     assert "## Commands for the checks" in page_of(Severity.FINE)
     told = AuditFinding("depth", "k", Severity.BROKEN, "said", commands=("assay audit x --only depth",))
-    page = to_markdown(document(Audit("x", "y", "0", 1, (), (told, finding(Severity.FINE)))))
+    page = to_markdown(audit_document(Audit("x", "y", "0", 1, (), (told, finding(Severity.FINE)))))
     assert "## Commands for the other checks" in page
 
 

@@ -23,7 +23,7 @@ from assay.stats.records import Comparison, Interval, ValueRange, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
 from assay.stats.tables import partition
-from assay.stats.verdicts import benjamini_hochberg, decide, holm
+from assay.stats.verdicts import benjamini_hochberg, choose_verdict, holm
 from assay.types import Scores
 from tests.stats import audit
 from tests.stats.audit_worlds import (
@@ -195,7 +195,7 @@ def decided(counts: Counts, *, repositories: int, margin: float) -> Figures:
             p, pilot = _p(world, rng, counts.resamples, shift), estimate(table)
             ends = difference_interval(pilot, ValueRange(), level=1 - 2 * LEVEL)
             verdicts = [
-                decide(float(pilot.mean[at]), float(p[at]), ends.at(at, 0.9), pilot.clusters, margin=margin)
+                choose_verdict(float(pilot.mean[at]), float(p[at]), ends.at(at, 0.9), pilot.clusters, margin=margin)
                 for at in range(BATCH)
             ]
             found[name].append(float(np.mean([verdict in claims[name] for verdict in verdicts])))

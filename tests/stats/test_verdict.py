@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.stats.records import Interval, Verdict
-from assay.stats.verdicts import decide
+from assay.stats.verdicts import choose_verdict
 
 
 def at(low: float, high: float) -> Interval:
@@ -30,7 +30,7 @@ def at(low: float, high: float) -> Interval:
     ],
 )
 def test_the_first_rule_that_holds_decides(difference, p, interval, clusters, expected):
-    assert decide(difference, p, interval, clusters) is expected
+    assert choose_verdict(difference, p, interval, clusters) is expected
 
 
 SWAPPED = {Verdict.WORSE: Verdict.BETTER, Verdict.BETTER: Verdict.WORSE, Verdict.EQUIVALENT: Verdict.EQUIVALENT}
@@ -45,8 +45,8 @@ SWAPPED = {Verdict.WORSE: Verdict.BETTER, Verdict.BETTER: Verdict.WORSE, Verdict
 def test_a_lower_is_better_measure_is_the_mirror_image(difference, half, p, clusters):
     interval = at(difference - half, difference + half)
     mirrored = at(-difference - half, -difference + half)
-    one = decide(difference, p, interval, clusters)
-    assert decide(-difference, p, mirrored, clusters, higher_is_better=False) is one
-    swapped = decide(-difference, p, mirrored, clusters)
+    one = choose_verdict(difference, p, interval, clusters)
+    assert choose_verdict(-difference, p, mirrored, clusters, higher_is_better=False) is one
+    swapped = choose_verdict(-difference, p, mirrored, clusters)
     if one in SWAPPED:
         assert swapped is SWAPPED[one]

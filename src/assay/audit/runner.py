@@ -105,7 +105,7 @@ def _run_check(check: AuditCheck, sessions: AuditSessions) -> Iterator[AuditFind
 
 def write_audit(audit: Audit, directory: Path) -> None:
     """Write audit.json and audit.md into a directory, which is excluded from corpora."""
-    page = document(audit)
+    page = audit_document(audit)
     data = json.dumps(plain(audit_json(audit)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_assayignore(directory)
     for name, text in zip(FILES, (data, to_markdown(page)), strict=True):
@@ -127,7 +127,7 @@ def audit_json(audit: Audit) -> dict[str, Any]:
     return {"schema": "assay/audit/1", **asdict(audit)}
 
 
-def document(audit: Audit) -> Document:
+def audit_document(audit: Audit) -> Document:
     """Return a summary, a table of all findings, and the problems in detail."""
     return Document(f"Audit of {audit.engine} on {audit.corpus}", tuple(_blocks(audit)))
 

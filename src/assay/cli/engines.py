@@ -16,10 +16,10 @@ from typing import Any
 from assay.audit.records import AuditConfig, ReproCommand
 from assay.audit.runner import (
     FILES,
+    audit_document,
     audit_json,
     choose_checks,
     code_queries,
-    document,
     gold_queries,
     run_audit,
     write_audit,
@@ -323,7 +323,7 @@ def audit_command(args: Namespace) -> int:
     audit = run_audit(_target(args, config), config, lambda text: info(args, text))
     if directory:
         write_audit(audit, directory)
-    emit(args, document(audit), audit_json(audit))
+    emit(args, audit_document(audit), audit_json(audit))
     if directory:
         info(args, f"\nwritten to {directory}/: {', '.join(FILES)}")
     return 0 if audit.answered else 4

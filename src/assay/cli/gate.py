@@ -44,7 +44,7 @@ def gate_command(args: Namespace) -> int:
         gate = _judge(args, runs, name, history)
     except AssayError as error:
         if args.github:
-            github.publish(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
+            github.write_job_output(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
     show = _show_command(args, gate)
@@ -55,7 +55,7 @@ def gate_command(args: Namespace) -> int:
             for gold in runs[0].suite.golds
             for query in gold.queries
         }
-        github.publish(_job_output(args), github.gate_page(gate), github.of_gate(gate, lines))
+        github.write_job_output(_job_output(args), github.gate_page(gate), github.of_gate(gate, lines))
     return gate.exit_code
 
 

@@ -26,7 +26,7 @@ from assay.experiment.dry_run import dry_run
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import repeat_directories, write_timings
 from assay.experiment.records.merge import RetainedEngine
-from assay.experiment.runner import RunOutcome, assemble, execute_spec, failed_engines
+from assay.experiment.runner import RunOutcome, assemble, execute_spec, failure_reasons
 from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
 from assay.experiment.spec import Spec, check, override, with_engines
 from assay.experiment.spec.model import (
@@ -315,7 +315,7 @@ def _check_thresholds(thresholds: Sequence[Threshold], runs: Sequence[Run], spec
 
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
-    failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
+    failed = {name: reason for run in runs for name, reason in failure_reasons(run).items()}
     for reason in dict.fromkeys(failed.values()):
         names = ", ".join(name for name in failed if failed[name] == reason)
         print_error(args, f"{names} failed on every query: {reason}")

@@ -67,7 +67,7 @@ class TaskLost(EngineError):
     """Error of a task whose worker died and that is not retried."""
 
 
-def gather(
+def iter_results(
     executor: Executor,
     function: Callable[[T], R],
     tasks: Iterable[T],

@@ -25,7 +25,7 @@ from assay.experiment.executors import (
     ProcessExecutor,
     SerialExecutor,
     TaskLost,
-    gather,
+    iter_results,
 )
 from assay.experiment.plan import (
     DEFAULT_OPTIONS,
@@ -250,7 +250,7 @@ def execute(
                 directory = cache.directory.absolute()
                 tasks = [replace(t, cache=directory, keys={c.engine: keys[c] for c in t.cells}) for t in tasks]
             lost = partial(_crashed_cells, plan, snapshots)
-            for task, measured in gather(executor, measure_task, tasks, on_lost=lost):
+            for task, measured in iter_results(executor, measure_task, tasks, on_lost=lost):
                 for cell in task.cells:
                     result = measured[cell.engine]
                     if cache and not cache.is_stored(keys[cell]):
@@ -286,7 +286,7 @@ def _survey(
     if plan.timing:
         prepared = {access.gold.name: prepare_corpus(access) for access in accesses()}
         return {name: take_snapshot(opened) for name, opened in prepared.items()}, prepared
-    snapshots = {access.gold.name: snapshot for access, snapshot in gather(executor, survey, accesses())}
+    snapshots = {access.gold.name: snapshot for access, snapshot in iter_results(executor, survey, accesses())}
     return {gold.name: snapshots[gold.name] for gold in suite.golds}, {}
 
 
@@ -383,7 +383,7 @@ def join_engine_runs(name: str, parts: Sequence[EngineRun], variation: VariantIn
     )
 
 
-def failed_engines(run: Run) -> dict[str, str]:
+def failure_reasons(run: Run) -> dict[str, str]:
     """Return the engines that failed on every query, each with the first error."""
     return {
         engine.name: engine.rankings[0].error or engine.rankings[0].status.value
@@ -394,7 +394,7 @@ def failed_engines(run: Run) -> dict[str, str]:
 
 def check_answered(run: Run) -> Run:
     """Return the run; raise EngineError if one of its engines failed on every query."""
-    failed = failed_engines(run)
+    failed = failure_reasons(run)
     if not failed:
         return run
     error = EngineError(

@@ -32,7 +32,7 @@ from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.records import ComparisonRow, Interval, MeanRow, ValueRange, Verdict
 from assay.stats.selection import draw_halves
 from assay.stats.tables import column, headline, partition
-from assay.stats.verdicts import decide
+from assay.stats.verdicts import choose_verdict
 from assay.types import AnalysisPlan, Scores, Unit
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _widen(row: ComparisonRow, se: float, bounds: ValueRange, plan: AnalysisPlan
 
     narrow = interval(1 - 2 * plan.alpha)
     p = min(1.0, 2.0 * t_sf(abs(row.difference) / se, float(row.df)))
-    verdict = decide(
+    verdict = choose_verdict(
         row.difference,
         p,
         narrow,

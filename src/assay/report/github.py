@@ -431,7 +431,7 @@ class JobOutput:
         self.say(escape_commands(sentence))
 
 
-def publish(job: JobOutput, page: GatePage, annotations: Sequence[Annotation]) -> None:
+def write_job_output(job: JobOutput, page: GatePage, annotations: Sequence[Annotation]) -> None:
     """Write the annotations, the summary and, if enabled, the comment; failures are printed."""
     context = job.context
     redactor = Redactor([_token(context)])  # before escaping, which would hide the token from it

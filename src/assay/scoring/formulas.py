@@ -44,7 +44,7 @@ def ndcg_range(measure: Measure) -> MeasureRange:
     return share_range(measure)
 
 
-def level_of(measure: Measure) -> Level:
+def matching_level(measure: Measure) -> Level:
     return cast("Level", measure["level"])
 
 
@@ -54,7 +54,7 @@ def cutoff_of(measure: Measure) -> int:
 
 
 def grades_at(grid: Grid, measure: Measure) -> IntArray:
-    k, level = cutoff_of(measure), level_of(measure)
+    k, level = cutoff_of(measure), matching_level(measure)
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
 
@@ -73,7 +73,7 @@ def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
     if any(param.name == "rule" for param in measure.kind.params) and measure["rule"] != "assay":
         targets = [sum(target.grade >= least for target in query.targets) for query in grid.queries]
         return _unfolded_grades(grid, measure) >= least, np.where(np.array(targets) > 0, targets, np.nan)
-    total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
+    total = (grid.graded(matching_level(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
 
 
@@ -92,7 +92,7 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
         best = np.array([(discounts[: len(row)] * row).sum() for row in grades])
         return np.asarray((_unfolded_grades(grid, measure) * discounts).sum(axis=-1) / np.where(best > 0, best, np.nan))
     # both sums are over rows of equal length, so an ideal ranking is exactly 1
-    ideal = (grid.graded(level_of(measure)).ideal[:, :k] * discounts).sum(axis=-1)
+    ideal = (grid.graded(matching_level(measure)).ideal[:, :k] * discounts).sum(axis=-1)
     gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
     return np.asarray(gained / np.where(ideal > 0, ideal, np.nan))
 
@@ -126,7 +126,7 @@ def _unfolded_grades(grid: Grid, measure: Measure) -> IntArray:
     The rule of octocode (Muvon/octocode, benchmark/score.py: one common line is enough, a target may count several
     times, so that nDCG can exceed 1) and of Pyckle's guide (equal paths).
     """
-    k, by_file = cutoff_of(measure), level_of(measure) == "file"
+    k, by_file = cutoff_of(measure), matching_level(measure) == "file"
     grades = np.zeros((*grid.shape, k), dtype=np.int64)
     for cell in grid.cells():
         for rank, hit in enumerate(cell.hits[:k]):
@@ -188,7 +188,7 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the distinct results inside the cutoff that overlap a target, an adversary or a span of grade 0."""
-    k, level = cutoff_of(measure), level_of(measure)
+    k, level = cutoff_of(measure), matching_level(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)
     return np.asarray(known / np.maximum(within.sum(axis=-1), 1))  # 0 without results, as for a failure
@@ -360,7 +360,7 @@ def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell
     Raise InputError if the run has no line lengths for the gold set of a ranking with hits.
     """
     least = cast("int", measure["grade"])
-    projections = grid.projections(level_of(measure))
+    projections = grid.projections(matching_level(measure))
     wanted = [[target for target in projection.targets if target.grade >= least] for projection in projections]
     for cell in grid.cells():
         gold = grid.units[cell.unit].gold

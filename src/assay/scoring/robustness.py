@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.formulas import MeasureRange, cutoff_of, first_rank, grades_at, level_of
+from assay.scoring.formulas import MeasureRange, cutoff_of, first_rank, grades_at, matching_level
 from assay.scoring.grid import BoolArray, FloatArray, Grid, IntArray
 from assay.types import PRIMARY
 
@@ -44,7 +44,7 @@ def rank_gap(grid: Grid, measure: Measure) -> FloatArray:
 
 def _best_ranks(grid: Grid, measure: Measure) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the best ranks of a primary target and of an adversary, and 0 if the query has both, else NaN."""
-    k, level = cutoff_of(measure), level_of(measure)
+    k, level = cutoff_of(measure), matching_level(measure)
     marks = grid.marks(level)
     has_both = marks.has_adversary & (grid.graded(level).ideal >= PRIMARY).any(axis=-1)
     return (

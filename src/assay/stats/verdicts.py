@@ -12,7 +12,7 @@ from assay.stats.paired import can_decide, family_mde
 from assay.stats.records import ComparisonRow, Interval, ValueRange, Verdict
 
 
-def decide(
+def choose_verdict(
     difference: float,
     p: float | None,
     equivalence: Interval,
@@ -69,7 +69,7 @@ def judge(
     """
     judged, size = [], len(rows) + untested
     for row in adjust(rows, lambda p: holm([*p, *[1.0] * untested])[: len(p)]):
-        verdict = decide(
+        verdict = choose_verdict(
             row.difference,
             row.p_adjusted,
             row.equivalence,

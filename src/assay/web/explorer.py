@@ -29,7 +29,7 @@ from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
 from assay.web.rerun import JudgedQuery, RerunService, changed_settings, describe_settings
-from assay.web.runs import LIMITS, CachedRun, RunList, card
+from assay.web.runs import LIMITS, CachedRun, RunList, run_entry
 from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, status_of
 
 #: Limits of pages above the size of report.html; their source is fetched file by file.
@@ -72,7 +72,7 @@ class Explorer:
 
     def list_runs(self, _request: WebRequest) -> dict[str, object]:
         """Return the runs, the newest first."""
-        cards = [card(found) for found in self._runs.scan()]
+        cards = [run_entry(found) for found in self._runs.scan()]
         cards.sort(key=lambda one: one["name"])
         cards.sort(key=lambda one: (one["made"], one["written"]), reverse=True)
         return {"schema": "assay/runs/1", "folders": [str(root) for root in self._runs.roots], "runs": cards}

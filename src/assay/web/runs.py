@@ -136,7 +136,7 @@ _DAY_SECONDS = 24 * 60 * 60 - 1
 _UNREPORTED = "Its reports are missing or belong to another run; its page is built from the records."
 
 
-def card(found: RunDirectory) -> dict[str, Any]:
+def run_entry(found: RunDirectory) -> dict[str, Any]:
     """Return the list entry of a run, or its error if it cannot be read."""
     written = _written(found.path)
     changed = datetime.fromtimestamp(written, UTC).strftime("%Y-%m-%d %H:%M") if written else ""

@@ -15,7 +15,7 @@ import pytest
 import assay
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.cluster import DaskExecutor, DaskTimeouts
-from assay.experiment.executors import SerialExecutor, gather
+from assay.experiment.executors import SerialExecutor, iter_results
 from tests.experiment.executors.tasks import Job, begun, do, double, heavy, host_path, refuse
 from tests.waiting import wait_until
 
@@ -33,13 +33,13 @@ def executor(cluster):
 
 
 def test_cluster_gives_what_this_process_gives(executor):
-    local = sorted(gather(SerialExecutor(), double, range(60)))
-    assert sorted(gather(executor, double, range(60))) == local
+    local = sorted(iter_results(SerialExecutor(), double, range(60)))
+    assert sorted(iter_results(executor, double, range(60))) == local
 
 
 def test_error_of_a_task_names_the_host_and_keeps_its_place(executor):
     with pytest.raises(CorpusError, match=r"^gold\.yaml:3: on .+: no such corpus") as caught:
-        list(gather(executor, refuse, range(9)))
+        list(iter_results(executor, refuse, range(9)))
     error = caught.value
     assert (error.file, error.line) == ("gold.yaml", 3)
     assert error.hint is not None
@@ -48,7 +48,7 @@ def test_error_of_a_task_names_the_host_and_keeps_its_place(executor):
 
 def test_path_that_only_we_have_is_an_error_with_host_and_path(executor, tmp_path):
     with pytest.raises(CorpusError, match="on .+: no such folder") as caught:
-        list(gather(executor, host_path, [str(tmp_path / "nowhere")]))
+        list(iter_results(executor, host_path, [str(tmp_path / "nowhere")]))
     assert caught.value.file == str(tmp_path / "nowhere")
 
 
@@ -57,7 +57,7 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, e
     jobs = [Job(f"job{n:02}", str(tmp_path / "jobs")) for n in range(40)]
     seen: Counter[str] = Counter()
     victim = cluster.alive[0]
-    for number, (task, result) in enumerate(gather(executor, do, jobs)):
+    for number, (task, result) in enumerate(iter_results(executor, do, jobs)):
         assert result == task.name.upper()
         seen[task.name] += 1
         if number == 8:
@@ -70,7 +70,7 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, e
 
 
 def test_task_that_kills_its_worker_once_is_done_by_another(executor, tmp_path):
-    assert [r for _, r in gather(executor, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
+    assert [r for _, r in iter_results(executor, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
     assert len(begun(tmp_path, "once")) == 2
 
 
@@ -117,7 +117,7 @@ def test_worker_with_other_code_is_refused_before_anything_runs(cluster, strange
 def test_worker_with_other_code_that_joins_later_refuses_the_task(executor, stranger, tmp_path):
     stranger()
     with pytest.raises(SetupError, match=r"the worker on .+ has different code of Assay"):
-        list(gather(executor, do, [Job("never", str(tmp_path))]))
+        list(iter_results(executor, do, [Job("never", str(tmp_path))]))
     assert not begun(tmp_path, "never")
 
 
@@ -127,7 +127,7 @@ def test_task_that_a_worker_cannot_load_is_explained(executor, tmp_path, monkeyp
     import only_here  # type: ignore[import-not-found]
 
     with pytest.raises(SetupError, match="cannot load the task: No module named 'only_here'"):
-        list(gather(executor, only_here.mine, [1]))
+        list(iter_results(executor, only_here.mine, [1]))
     del sys.modules["only_here"]
 
 
@@ -186,7 +186,7 @@ def test_worker_that_dies_when_it_is_asked_what_it_has_is_not_missed(cluster, od
     odd_worker(DYING)
     with closing(DaskExecutor(cluster.address, PATIENT)) as executor:
         assert cluster.workers[-1].wait(300) != 0
-        assert sorted(gather(executor, double, range(9))) == [(n, 2 * n) for n in range(9)]
+        assert sorted(iter_results(executor, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
 def test_worker_that_is_there_and_never_answers_is_named(cluster, odd_worker):
@@ -205,7 +205,7 @@ def test_dask_is_quiet_while_we_speak_and_as_it_was_afterwards(cluster):
 
 def test_task_that_kills_its_worker_each_time_is_named(executor, tmp_path):
     with pytest.raises(EngineError, match=r"killer was lost once .* 2 workers"):
-        list(gather(executor, do, [Job("killer", str(tmp_path), deaths=99)]))
+        list(iter_results(executor, do, [Job("killer", str(tmp_path), deaths=99)]))
     assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
 
 
@@ -245,6 +245,6 @@ def _is_refused(executor):
 def _gather_and(executor: DaskExecutor, folder: Path, then: Callable[[], None]) -> None:
     """Do something after the second result; the other tasks wait for a gate that nobody opens."""
     tasks = [Job(f"job{n}", str(folder), gate="" if n < 2 else str(folder / "never")) for n in range(40)]
-    for number, _ in enumerate(gather(executor, do, tasks)):
+    for number, _ in enumerate(iter_results(executor, do, tasks)):
         if number == 1:
             then()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError, CorpusError, EngineError
-from assay.experiment.executors import ProcessExecutor, gather
+from assay.experiment.executors import ProcessExecutor, iter_results
 from benchmarks.experiments.loopback import our_path
 from tests.experiment.executors.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 from tests.waiting import wait_until
@@ -32,7 +32,7 @@ def executor():
 
 
 def test_processes_give_what_this_process_gives(executor):
-    assert sorted(gather(executor, double, range(50))) == [(n, 2 * n) for n in range(50)]
+    assert sorted(iter_results(executor, double, range(50))) == [(n, 2 * n) for n in range(50)]
 
 
 def test_worker_has_one_thread_and_leaves_interrupts_to_us(executor):
@@ -47,7 +47,7 @@ def test_error_of_a_task_keeps_its_hint_and_costs_no_worker(executor):
     executor.submit(double, 1).result()
     pids = executor.pids
     with pytest.raises(CorpusError) as caught:
-        list(gather(executor, refuse, range(9)))
+        list(iter_results(executor, refuse, range(9)))
     assert (caught.value.file, caught.value.line, caught.value.hint) == ("gold.yaml", 3, "look again")
     assert set(pids) <= set(executor.pids)
 
@@ -65,14 +65,14 @@ def test_error_that_cannot_travel_is_told_in_words(executor):
 
 def test_task_that_kills_its_worker_once_is_done_again(executor, tmp_path):
     jobs = [Job(f"job{n}", str(tmp_path), deaths=n % 3 == 1) for n in range(6)]
-    assert sorted(r for _, r in gather(executor, do, jobs)) == [f"JOB{n}" for n in range(6)]
+    assert sorted(r for _, r in iter_results(executor, do, jobs)) == [f"JOB{n}" for n in range(6)]
     assert [len(begun(tmp_path, job.name)) for job in jobs] == [1, 2, 1, 1, 2, 1]  # nobody else's task was lost
 
 
 def test_task_that_kills_every_worker_is_named_and_others_are_not_blamed(executor, tmp_path):
     jobs = [Job("killer", str(tmp_path), deaths=99), *(Job(f"job{n}", str(tmp_path)) for n in range(8))]
     with pytest.raises(EngineError, match=r"killer was lost 3 times .* was killed by SIGKILL"):
-        list(gather(executor, do, jobs))
+        list(iter_results(executor, do, jobs))
     assert len(begun(tmp_path, "killer")) == 3
     assert all(len(begun(tmp_path, f"job{n}")) <= 1 for n in range(8))
     assert executor.submit(double, 4).result() == 8  # it goes on
@@ -82,7 +82,7 @@ def test_idle_worker_that_was_killed_is_replaced(executor):
     executor.submit(double, 1).result()
     for pid in executor.pids:
         os.kill(pid, signal.SIGKILL)
-    assert sorted(gather(executor, double, range(9))) == [(n, 2 * n) for n in range(9)]
+    assert sorted(iter_results(executor, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
 def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
@@ -104,13 +104,13 @@ def test_number_of_processes_is_checked():
 
 PROGRAM = """
 import sys
-from assay.experiment.executors import ProcessExecutor, gather
+from assay.experiment.executors import ProcessExecutor, iter_results
 from tests.experiment.executors.tasks import linger
 
 if __name__ == "__main__":
     executor = ProcessExecutor(2)
     try:
-        list(gather(executor, linger, [sys.argv[1]] * 2))
+        list(iter_results(executor, linger, [sys.argv[1]] * 2))
     finally:
         executor.close()
 """

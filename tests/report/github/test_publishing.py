@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.report.gate import Gate, GateCheck
-from assay.report.github import Annotation, JobOutput, gate_page, place_in_checkout, publish, read_context
+from assay.report.github import Annotation, JobOutput, gate_page, place_in_checkout, read_context, write_job_output
 from tests.action.forge import Forge, pull
 from tests.serving import serving
 
@@ -32,7 +32,7 @@ def told(environ, detail="fine"):
     said: list[str] = []
     gate = Gate((GateCheck("failures", "mine answers", True, 4, detail),), None, strict=False)
     stage = JobOutput(read_context(environ, "results"), said.append)
-    publish(stage, gate_page(gate), [Annotation("warning", "t", detail)])
+    write_job_output(stage, gate_page(gate), [Annotation("warning", "t", detail)])
     return said
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import CorpusError, EngineError
-from assay.experiment.executors import FuturesAdapter, SerialExecutor, WorkerLost, gather
+from assay.experiment.executors import FuturesAdapter, SerialExecutor, WorkerLost, iter_results
 from tests.experiment.executors.tasks import Job, do, double, refuse
 from tests.properties import examples
 
@@ -49,7 +49,7 @@ def failed(problem):
 
 @examples(60)
 @given(st.integers(0, 30), st.dictionaries(st.integers(0, 29), st.integers(1, 2)), st.integers(1, 6))
-def test_gather_yields_every_task_exactly_once_whatever_is_lost(count, losses, workers):
+def test_iter_results_yields_every_task_exactly_once_whatever_is_lost(count, losses, workers):
     with ThreadPoolExecutor(workers) as threads:
         left = dict(losses)
 
@@ -60,10 +60,10 @@ def test_gather_yields_every_task_exactly_once_whatever_is_lost(count, losses, w
             return double(number)
 
         executor = FuturesAdapter(threads)
-        assert sorted(gather(executor, lossy, range(count))) == [(n, 2 * n) for n in range(count)]
+        assert sorted(iter_results(executor, lossy, range(count))) == [(n, 2 * n) for n in range(count)]
 
 
-def test_gather_draws_tasks_only_as_the_window_has_room():
+def test_iter_results_draws_tasks_only_as_the_window_has_room():
     drawn = []
 
     def tasks():
@@ -72,7 +72,7 @@ def test_gather_draws_tasks_only_as_the_window_has_room():
             yield number
 
     executor = Flaky({}, width=4, held=[0, 2])
-    results = gather(executor, double, tasks())
+    results = iter_results(executor, double, tasks())
     assert [next(results) for _ in range(10)] == [(n, 2 * n) for n in (1, 3, 4, 5, 6, 7, 8, 9, 10, 11)]
     assert len(drawn) <= 14  # two are held, two places are left
     for future in executor.held.values():
@@ -80,66 +80,66 @@ def test_gather_draws_tasks_only_as_the_window_has_room():
     assert len(list(results)) == 90
 
 
-def test_gather_in_this_process_is_lazy_and_in_order():
+def test_iter_results_in_this_process_is_lazy_and_in_order():
     done = []
 
     def noted(number):
         done.append(number)
         return number
 
-    results = gather(SerialExecutor(), noted, range(10))
+    results = iter_results(SerialExecutor(), noted, range(10))
     assert next(results) == (0, 0)
     assert done == [0]
     assert [task for task, _ in results] == list(range(1, 10))
 
 
-def test_gather_sends_a_lost_task_three_times_and_then_names_it():
+def test_iter_results_sends_a_lost_task_three_times_and_then_names_it():
     executor = Flaky({5: 99})
     with pytest.raises(EngineError, match=r"^5 was lost 3 times because its worker died: the worker went away"):
-        list(gather(executor, double, range(8)))
+        list(iter_results(executor, double, range(8)))
     assert executor.sent.count(5) == 3
 
 
-def test_gather_does_not_send_again_what_is_not_worth_it():
+def test_iter_results_does_not_send_again_what_is_not_worth_it():
     class Spent(Flaky):
         def settled(self, function, task):
             return failed(BrokenExecutor("all of them died"))
 
     executor = Spent({})
     with pytest.raises(EngineError, match=r"^5 was lost once because its worker died: all of them died"):
-        list(gather(executor, double, [5]))
+        list(iter_results(executor, double, [5]))
     assert executor.sent == [5]
 
 
-def test_gather_takes_something_instead_of_a_task_that_is_lost_each_time():
+def test_iter_results_takes_something_instead_of_a_task_that_is_lost_each_time():
     executor = Flaky({2: 99}, width=2)
-    found = dict(gather(executor, str, range(4), on_lost=lambda task, lost: f"{type(lost).__name__} {task}"))
+    found = dict(iter_results(executor, str, range(4), on_lost=lambda task, lost: f"{type(lost).__name__} {task}"))
     assert found == {0: "0", 1: "1", 2: "TaskLost 2", 3: "3"}
     assert executor.sent.count(2) == 3
 
 
-def test_gather_takes_nothing_instead_of_an_error():
+def test_iter_results_takes_nothing_instead_of_an_error():
     with pytest.raises(CorpusError):
-        list(gather(Flaky({}), refuse, range(9), on_lost=lambda task, lost: 0))
+        list(iter_results(Flaky({}), refuse, range(9), on_lost=lambda task, lost: 0))
 
 
-def test_gather_cuts_the_name_of_a_task_that_says_too_much():
+def test_iter_results_cuts_the_name_of_a_task_that_says_too_much():
     with pytest.raises(EngineError) as caught:
-        list(gather(Flaky({"x" * 900: 99}), str, ["x" * 900]))
+        list(iter_results(Flaky({"x" * 900: 99}), str, ["x" * 900]))
     assert len(caught.value.message) < 300
 
 
-def test_gather_raises_what_a_task_raises_and_cancels_the_rest():
+def test_iter_results_raises_what_a_task_raises_and_cancels_the_rest():
     executor = Flaky({}, width=3, held=[1, 2])
     with pytest.raises(CorpusError) as caught:
-        list(gather(executor, refuse, range(9)))
+        list(iter_results(executor, refuse, range(9)))
     assert caught.value.hint == "look again"
     assert all(future.cancelled() for future in executor.held.values())
 
 
-def test_gather_cancels_what_nobody_wants_any_more():
+def test_iter_results_cancels_what_nobody_wants_any_more():
     executor = Flaky({}, width=3, held=[1, 2])
-    with closing(gather(executor, double, range(9))) as results:
+    with closing(iter_results(executor, double, range(9))) as results:
         next(results)
     assert all(future.cancelled() for future in executor.held.values())
 
@@ -149,7 +149,7 @@ def test_interrupt_goes_through():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(gather(SerialExecutor(), interrupted, range(3)))
+        list(iter_results(SerialExecutor(), interrupted, range(3)))
 
 
 def test_cancelled_task_is_an_error_that_names_it():
@@ -160,7 +160,7 @@ def test_cancelled_task_is_an_error_that_names_it():
             return future
 
     with pytest.raises(EngineError, match="CancelledError") as caught:
-        list(gather(Cancelling({}), double, [7]))
+        list(iter_results(Cancelling({}), double, [7]))
     assert isinstance(caught.value.__cause__, CancelledError)
 
 
@@ -168,7 +168,7 @@ def test_given_executor_of_processes_gives_the_same():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         executor = FuturesAdapter(pool)
         assert executor.width == 2
-        assert sorted(gather(executor, double, range(20))) == [(n, 2 * n) for n in range(20)]
+        assert sorted(iter_results(executor, double, range(20))) == [(n, 2 * n) for n in range(20)]
         executor.close()
         assert pool.submit(double, 4).result() == 8  # it is not ours to close
 
@@ -177,4 +177,4 @@ def test_given_executor_that_breaks_is_an_error_that_names_a_task(tmp_path):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         jobs = [Job("killer", str(tmp_path), deaths=9)]
         with pytest.raises(EngineError, match="killer was lost once because its worker died"):
-            list(gather(FuturesAdapter(pool), do, jobs))
+            list(iter_results(FuturesAdapter(pool), do, jobs))
