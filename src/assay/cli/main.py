@@ -25,7 +25,7 @@ DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "show"}
 #: Flags of every command and action, before or after its name.
 FLAGS: Final = (("--json", "Print the result as JSON on stdout"), ("--quiet", "Print no progress on stderr"))
 
-#: Flags of earlier versions and why they are gone.
+#: Flags removed from compare and gate, and why; `ledger add` still has --allow-changed-corpus.
 REMOVED_FLAGS: Final = {"--allow-changed-corpus": "a changed corpus is always compared"}
 
 _EPILOG = """\

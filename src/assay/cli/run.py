@@ -75,7 +75,8 @@ class RunOptions:
 def run_command(args: Namespace) -> int:
     spec = _load_spec(args)
     suite = _restrict_corpora(args, load_suite(spec))
-    spec = resolve_level(spec, suite, **claim_flags(args))
+    flags = claim_flags(args)
+    spec = resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"])
     options = RunOptions(
         missing="report" if args.allow_missing else None,
         thresholds=_parse_thresholds(args.require, spec),

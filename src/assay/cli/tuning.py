@@ -177,9 +177,10 @@ def _tuning_entries(
 
 
 def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
-    spec = override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
+    flags = claim_flags(args)
+    spec = override(load_experiment(args), **question_flags(args), **flags, jobs=args.jobs)
     suite = load_suite(spec)
-    return model.resolve_level(spec, suite, **claim_flags(args)), suite
+    return model.resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"]), suite
 
 
 def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.SplitUse) -> ablation.DevData:

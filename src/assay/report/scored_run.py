@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Digits of a mean; more are rounding errors.
 SAME_MEAN = 12
-#: With more failures the numbers describe the failures, not the ranking (DESIGN.md, exit codes).
+#: With more failures the numbers describe the failures, not the ranking.
 FAILED_SHARE = 0.05
 #: With fewer queries a single one changes a mean by more than three points (the limit of the Pyckle guide).
 FEW_QUERIES = 30

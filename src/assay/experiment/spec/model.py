@@ -138,7 +138,7 @@ SWEEP_KEYS = tuple(f.name for f in fields(Sweep))
 
 
 def resolve_level(
-    spec: Spec, suite: Suite, *, primary: str | None = None, measures: Sequence[str] | None = None, **_: object
+    spec: Spec, suite: Suite, *, primary: str | None = None, measures: Sequence[str] | None = None
 ) -> Spec:
     """Return `spec` with the level of the gold sets for "auto", and with measures of flags at that level by default."""
     level = suite.level if spec.level == "auto" else spec.level
