@@ -200,7 +200,6 @@ def test_refused_votes(world):
     write_tree(world, {"half.csv": f"item,vote,reason\n{items[0]},2,yes\n{items[1]},7,no\n", "wide.csv": "a,b,c,d\n"})
     review = ("review", "gold.yaml")
     calls = [
-        (*review, "--vote", f"{items[0]}=2", "--reason", "x"),
         (*review, "--reviewer", "a/b", "--vote", f"{items[0]}=2", "--reason", "x"),
         (*review, "--reviewer", "ben", "--vote", f"{items[0]}=2"),
         (*review, "--reviewer", "ben", "--vote", f"{items[0]}=accept", "--reason", "x"),

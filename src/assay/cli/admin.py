@@ -253,7 +253,7 @@ def serve_command(args: Namespace) -> int:
 
         workspace = open_review(Path(args.gold), None)
         warn_truncated(workspace)
-        routes += workspace_routes(workspace, ReviewRules())
+        routes += workspace_routes(workspace, ReviewRules(None))
     if not RunList(directories).scan():
         info(args, "no runs found yet; the page lists them as `assay run` writes them")
     facts = {"folders": [str(directory.resolve()) for directory in directories], "gold": args.gold}

@@ -212,7 +212,7 @@ class Review:
         self._unblind(request)
         return {
             "tally": asdict(count_progress(self._statuses(), read_closed(self._queue))),
-            "least": self._rules.least,
+            "least": self._rules.required_votes(read_all_votes(self._queue)),
         }
 
     def preview_accepted(self, request: WebRequest) -> Json:

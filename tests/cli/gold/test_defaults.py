@@ -39,6 +39,6 @@ def test_split_divides_as_its_configuration_says(capsys):
 
 def test_pool_review_and_synth_have_the_defaults_of_their_configurations():
     assert flags("pool", "gold.yaml", "results")["depth"] == PoolConfig().depth
-    assert rules_of(argparse.Namespace(**flags("review", "gold.yaml"))) == ReviewRules()
+    assert rules_of(argparse.Namespace(**flags("review", "gold.yaml"))) == ReviewRules(None)
     synth = flags("synth", ".")
     assert (synth["count"], synth["max_per_file"], synth["seed"]) == (DRAW.count, DRAW.max_per_file, DRAW.seed)

@@ -77,7 +77,7 @@ def test_everything_that_is_queued_resolves_and_a_second_call_adds_nothing(here,
 def test_nothing_is_accepted_by_itself(here, repository, capsys):  # noqa: F811
     printed = mine(capsys)
     assert not (here / "gold.yaml").exists()
-    assert "assay gold review gold.yaml --reviewer NAME --corpus code" in printed.out
+    assert "assay gold review gold.yaml --corpus code" in printed.out
     assert "mining history" in printed.err
 
 

@@ -11,6 +11,7 @@ from assay.gold import load_gold
 from assay.gold.review.items import ItemOrigin, ReviewQueue, make_item
 from assay.gold.review.votes import VoteLog, become_adjudicator
 from assay.types import Query, Span, Target
+from tests.gold.mining.conftest import run_git
 from tests.serving import Reply, serving
 
 
@@ -135,7 +136,7 @@ def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch
 
 
 def test_on_a_terminal_a_letter_is_enough_and_one_can_go_back(shop, items, capsys, monkeypatch):
-    said = ["s", "0", "wrong", "b", "2", "no, right", "R", "", "nobody asks"]
+    said = ["s", "0", "", "wrong", "b", "2", "no, right", "R"]
     monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in said)))
     code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 0
@@ -447,7 +448,6 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
     ("arguments", "message"),
     [
         (["--reviewer", "ada"], "there is no terminal to ask on"),
-        (["--list"], "no reviewer is named"),
         (["--reviewer", "a b", "--list"], "invalid reviewer name"),
         (["--reviewer", "ada", "--vote", "x=2", "--reason", "y"], "no item id in the queue begins with 'x'"),
         (["--reviewer", "ada", "--vote", "x", "--reason", "y"], "expected ITEM=VALUE, got 'x'"),
@@ -532,9 +532,56 @@ def test_who_gave_up_voting_in_the_browser_does_not_vote_here(shop, items, capsy
     assert VoteLog(ReviewQueue(shop / "gold.yaml"), "cy").history() == ()
 
 
+def test_one_vote_settles_while_there_is_one_reviewer(shop, items, capsys):
+    call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["agreed"] == 1
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[1]}=0", "--reason", "x")
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["waiting"] == 2
+
+
+DRAFTS = """\
+assay: 1
+name: shop
+corpus: {path: .}
+queries:
+  - {id: one, retrieval: {primary: [shop/tax.py]}, cognitive: {human: which share is added?}, tags: {status: draft}}
+  - {id: two, retrieval: {primary: [shop/tax.py]}, cognitive: {human: who pays abroad?}, tags: {status: draft}}
+  - {id: three, retrieval: {primary: [shop/tax.py]}, cognitive: {human: what is left?}, tags: {status: draft}}
+"""
+
+
+def test_one_person_reviews_drafts_with_at_most_two_inputs_each(shop, capsys, monkeypatch):
+    (shop / "gold.yaml").write_text(DRAFTS)
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n')
+    run_git(shop, "init", "-q")
+    run_git(shop, "config", "user.name", "Ada Lovelace")
+    monkeypatch.setattr("sys.stdin", Terminal("a\ne\nwhat do customers abroad pay?\nr\n"))
+    code, out, err = call(capsys, "review")
+    assert code == 0, err
+    assert "Ada-Lovelace: 3 votes kept, 0 open.\n4 inputs, 1.3 per vote." in out
+    assert called(capsys, "review", "--accept")["queries"] == 2
+    queries = {query.id: query for query in load_gold(shop / "gold.yaml").golds[0].queries}
+    assert {name: query.headline for name, query in queries.items()} == {
+        "one": "which share is added?",
+        "two": "what do customers abroad pay?",
+    }
+    assert all(query.tags == {} and query.labels[0].by == ("Ada-Lovelace",) for query in queries.values())
+
+
+def test_a_draft_that_was_edited_in_the_file_is_not_written_twice(shop, capsys, monkeypatch):
+    (shop / "gold.yaml").write_text(DRAFTS)
+    monkeypatch.setattr("sys.stdin", Terminal("a\nq\n"))
+    call(capsys, "review", "gold.yaml", "--reviewer", "ada")
+    (shop / "gold.yaml").write_text(DRAFTS.replace("which share is added?", "which rate applies?"))
+    accepted = called(capsys, "review", "gold.yaml", "--accept")
+    assert [refusal["reason"] for refusal in accepted["refused"]] == ["the draft was changed in the gold file"]
+    assert len(load_gold(shop / "gold.yaml").golds[0].queries) == 3
+
+
 def test_two_must_agree_unless_a_flag_says_otherwise(shop, items, capsys):
     call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
-    assert called(capsys, "review", "gold.yaml", "--status")["states"]["waiting"] == 1
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[1]}=unsure", "--reason", "x")
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["waiting"] == 2
     assert called(capsys, "review", "gold.yaml", "--status", "--min-votes", "1")["states"]["agreed"] == 1
 
 

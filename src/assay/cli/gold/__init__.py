@@ -52,8 +52,14 @@ command(
     histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
     before you share them.
     """,
-    value("repo", "Code to mine: directory, pypi:NAME==V, git:URL@REV, ...", metavar="REPO"),
-    flag("--set FILE", "Propose for this gold file, which need not exist", required=True),
+    value(
+        "repo",
+        "Code to mine: directory, pypi:NAME==V, git:URL@REV, ... [default: .]",
+        nargs="?",
+        default=".",
+        metavar="REPO",
+    ),
+    flag("--set FILE", "Propose for this gold file, which need not exist [default: that of assay.toml]"),
     flag("--count N", "Propose at most N queries per source", type=int, default=40),
     flag("--seed S", "Seed the sampling", type=int, default=0),
     flag("--dry-run", "Show the proposals without queueing them"),
@@ -76,6 +82,7 @@ command(
     "gold.review:gold review",
     """Review proposals: vote, adjudicate, and write accepted ones to the set
 
+    assay gold review                                  the drafts and proposals of the set in assay.toml, one by one
     assay gold review gold.yaml --reviewer ada               item after item on the terminal; each reviewer is blinded
     assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)
     assay gold review gold.yaml --reviewer ada --list --json the open items of this reviewer (for agents)
@@ -87,8 +94,8 @@ command(
     assay gold review gold.yaml --accept               write agreed and decided items to the set
     assay gold review gold.yaml --queue-labels         review the existing labels of the set
     """,
-    value("set", "Gold file; --accept creates it if needed", metavar="SET"),
-    flag("--reviewer NAME", "Vote or decide under this name"),
+    value("set", "Gold file; --accept creates it if needed [default: that of assay.toml]", nargs="?", metavar="SET"),
+    flag("--reviewer NAME", "Vote or decide under this name [default: git config user.name]"),
     flag("--corpus SPEC", "Use this code if there is no set yet that names it"),
     flag("--browser", "Review in the browser, on this machine only"),
     *LISTENING,
@@ -108,7 +115,7 @@ command(
         flag("--adjudicate", "Decide disputed items, with all votes shown"),
         flag("--decide ITEM=VALUE", "Decide without a terminal", repeatable=True),
         flag("--accept", "Write agreed and decided items to the set"),
-        flag("--min-votes N", "Require this many agreeing reviewers [default: 2]", type=int),
+        flag("--min-votes N", "Require this many agreeing reviewers [default: 1 with one reviewer, else 2]", type=int),
         flag("--queue-labels", "Queue the labels of the set for review"),
     ),
 )
@@ -120,7 +127,7 @@ command(
     item was decided or accepted are ignored, because they are unblinded. If a reviewer voted again after seeing other
     votes, the earlier vote counts.
     """,
-    value("set", "Reviewed gold file", metavar="SET"),
+    value("set", "Reviewed gold file [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag("--seed N", "Seed the bootstrap intervals", type=int, default=0),
 )
 command(
@@ -152,7 +159,7 @@ command(
     Queries with a common target stay together. Assigned queries keep their split and new ones are assigned by the same
     method; --force reassigns all. SplitShares that are not given divide the rest: --sealed 0.
     """,
-    value("set", "Gold file or directory, which is changed", metavar="SET"),
+    value("set", "Gold file or directory, which is changed [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag(
         "--by",
         "Keep the queries of a unit together [default: as before, else module]",
@@ -170,7 +177,7 @@ command(
 command(
     "gold.sets:gold access-log",
     "List accesses to the sealed queries of a set",
-    value("set", "Gold file", metavar="SET"),
+    value("set", "Gold file [default: that of assay.toml]", nargs="?", metavar="SET"),
 )
 command(
     "gold.convert:gold reanchor",

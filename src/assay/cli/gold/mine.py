@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.cli.gold.lint import lint_dependencies
+from assay.cli.gold.lint import default_set, lint_dependencies
 from assay.cli.options import endpoint_of, load_one_set, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
@@ -31,6 +31,7 @@ _SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log":
 
 def mine_command(args: Namespace) -> int:
     _check_flags(args)
+    args.set = default_set(args.set)
     gold = _load_set(Path(args.set), needed=args.adversaries or args.phrasings)
     run = _load_run(args.run, gold) if args.run and gold else None
     intake, queue = _open_intake(args, gold)
@@ -205,7 +206,7 @@ def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> Non
     elif not items:
         then = "Nothing new. Another --seed samples others; a larger --count samples more."
     else:
-        then = f"Then: assay gold review {args.set} --reviewer NAME" + ("" if gold else f" --corpus {args.repo}")
+        then = f"Then: assay gold review {args.set}" + ("" if gold else f" --corpus {args.repo}")
     blocks = (*_tally_blocks(tallies, items if args.dry_run else None), then)
     emit_blocks(args, f"Proposals for {Path(args.set).name}", blocks, data)
 

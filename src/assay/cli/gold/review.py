@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cli.gold import vote as voting
+from assay.cli.gold.lint import default_set
 from assay.cli.options import endpoint_of, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import timestamp, today
@@ -41,6 +42,7 @@ def review_command(args: Namespace) -> int:
         if getattr(args, name) and action not in allowed:
             belongs = " or ".join(_flag(other) if other else "the dialogue on a terminal" for other in allowed)
             raise ConfigError(f"{_flag(name)} belongs to {belongs}", hint="leave it out, or ask for one of these")
+    args.set = default_set(args.set)
     workspace = voting.open_review(Path(args.set), args.corpus)
     return _ACTIONS[action](args, workspace) if action else voting.vote_on_terminal(args, workspace)
 
@@ -52,9 +54,7 @@ def _flag(name: str) -> str:
 def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
     workspace.items()
     voting.warn_truncated(workspace)
-    routes = voting.workspace_routes(
-        workspace, voting.rules_of(args), name=voting.reviewer_of(args) if args.reviewer else ""
-    )
+    routes = voting.workspace_routes(workspace, voting.rules_of(args), name=voting.reviewer_of(args))
     serve_until_stopped(args, routes, REVIEW, {"gold": str(workspace.path)}, port_file(workspace.path))
     info(args, "\nended; saved votes are in their files")
     return 0
@@ -69,7 +69,8 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
         for state, count in progress.states.items()
     ]
     people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in progress.reviewers]
-    agreed = f"Agreed: at least {voting.rules_of(args).least} say the same."
+    least = voting.rules_of(args).required_votes(votes.read_all_votes(workspace.queue))
+    agreed = f"Agreed: at least {least} {'says' if least == 1 else 'say'} the same."
     opened = "Open: not voted on by the reviewer, and not settled."
     blocks = (
         table(["State", ">Items", *(f">{kind.capitalize()}" for kind in kinds)], rows, agreed),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from assay.cli.gold.lint import default_set
 from assay.cli.gold.vote import open_review, warn_truncated
 from assay.cli.options import split_list
 from assay.cli.output import emit_blocks, info, pluralize
@@ -32,6 +33,7 @@ _OFF = 0.1  # a larger deviation from a share noticeably changes what the split 
 def split_command(args: Namespace) -> int:
     if args.depth is not None and args.depth < 1:
         raise ConfigError(f"--depth {args.depth}", hint="at least one folder names a module")
+    args.set = default_set(args.set)
     if not Path(args.set).exists():  # shipped sets cannot be split
         raise GoldError("there is no such file or folder", file=args.set, hint="name a gold file of your own")
     if not args.sd > 0:
@@ -42,7 +44,7 @@ def split_command(args: Namespace) -> int:
     usual = before or splits.SplitMethod(splits.SplitOptions().by)
     method = splits.SplitMethod(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
     options = splits.SplitOptions(method.by, shares, args.seed, method.depth, reassign=args.force)
-    split = splits.assign_splits(suite, options)
+    split, options = _assign(args, suite, options, fixed=before is not None)
     warnings = [*_save(args, suite, split, options), *_split_warnings(options, split, before)]
     smallest = {
         name: mde_from_se(args.sd / math.sqrt(size), size - 1) if size > 1 else math.inf
@@ -61,6 +63,23 @@ def split_command(args: Namespace) -> int:
     }
     emit_blocks(args, f"{suite.name} split", _split_blocks(args, split, options.by, smallest, warnings), data)
     return 0
+
+
+def _assign(
+    args: Namespace, suite: Suite, options: splits.SplitOptions, *, fixed: bool
+) -> tuple[splits.SplitSuite, splits.SplitOptions]:
+    """Split by module or, if the unit is not given and the modules are too few, by file or by query."""
+    units: tuple[splits.SplitUnit, ...] = ("module", "file", "query")
+    if args.by or args.depth or fixed:
+        units = (options.by,)
+    for unit in units:
+        try:
+            return splits.assign_splits(suite, replace(options, by=unit)), replace(options, by=unit)
+        except GoldError as error:
+            if unit == units[-1]:
+                raise
+            info(args, f"by {unit}: {error.message}; splitting into smaller groups instead")
+    raise AssertionError("no unit")
 
 
 def _save(args: Namespace, suite: Suite, split: splits.SplitSuite, options: splits.SplitOptions) -> Iterator[str]:
@@ -109,7 +128,7 @@ def _split_blocks(
 
 
 def access_log_command(args: Namespace) -> int:
-    path = Path(args.set)
+    path = Path(default_set(args.set))
     if not path.is_file() and not access_log_path(path).is_file():
         problem = "is a folder" if path.is_dir() else "there is no such file"
         raise GoldError(problem, file=path, hint="name the gold file")
@@ -158,7 +177,7 @@ def _set_name(spec: CorpusSpec) -> str:
 
 
 def agreement_command(args: Namespace) -> int:
-    workspace = open_review(Path(args.set), None)
+    workspace = open_review(Path(default_set(args.set)), None)
     warn_truncated(workspace)
     queue = workspace.queue
     votes = read_all_votes(queue)

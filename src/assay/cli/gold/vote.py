@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -16,10 +18,19 @@ from assay.corpus import parse_spec
 from assay.errors import ConfigError, GoldError, InputError
 from assay.files import read_utf8
 from assay.gold.anchors import AnchorProblem
+from assay.gold.git_history import user_name
 from assay.gold.lint.registry import lint
 from assay.gold.load import relative_corpus
 from assay.gold.review.items import ReviewItem
-from assay.gold.review.reviewers import VoteInput, ask_model, list_open_items, make_vote, review_prompt_version
+from assay.gold.review.reviewers import (
+    VoteInput,
+    ask_model,
+    list_open_items,
+    make_vote,
+    queue_drafts,
+    review_prompt_version,
+    reword_query,
+)
 from assay.gold.review.views import ReviewWorkspace, format_view, view_mapping
 from assay.gold.review.votes import (
     ReviewRules,
@@ -28,6 +39,7 @@ from assay.gold.review.votes import (
     check_may_vote,
     check_name,
     find_item,
+    list_reviewers,
     vote_question,
     vote_values,
 )
@@ -41,6 +53,8 @@ T = TypeVar("T")
 _BACK = "back"  # the value of an answer that returns to the previous item
 #: Words that may be typed instead of a value.
 _WORDS = {"": "", "s": "", "skip": "", "b": _BACK, "back": _BACK}
+_REWORD = "edit"  # replaces the question and accepts it
+_inputs: Counter[str] = Counter()  # lines read from the terminal
 _COLUMNS = ("item", "vote", "reason")
 
 
@@ -48,6 +62,8 @@ def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
     workspace = ReviewWorkspace(path, relative_corpus(parse_spec(corpus), str(path)) if corpus else None)
+    if path.exists() and path.suffix in (".yaml", ".yml"):
+        queue_drafts(workspace)
     if not path.exists() and not workspace.queue.directory.is_dir():
         hint = f"name a gold file, or propose queries for a new one: assay gold mine . --set {path}"
         raise GoldError("there is no such file, and nothing was proposed for one", file=path, hint=hint)
@@ -75,13 +91,14 @@ def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProbl
 
 
 def reviewer_of(args: Namespace) -> str:
-    if not args.reviewer:
-        raise ConfigError("no reviewer is named", hint="add --reviewer NAME")
-    return check_name(args.reviewer)
+    """Return the name given by --reviewer, else Git's user.name, else the login name."""
+    if args.reviewer:
+        return check_name(args.reviewer)
+    return check_name(re.sub(r"[^A-Za-z0-9._@+-]+", "-", user_name(Path(args.set).parent)).strip("-.") or "reviewer")
 
 
 def rules_of(args: Namespace) -> ReviewRules:
-    return ReviewRules() if args.min_votes is None else ReviewRules(args.min_votes)
+    return ReviewRules(args.min_votes)
 
 
 def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
@@ -91,17 +108,26 @@ def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
         hint = "use --list to see what is open, then --vote ITEM=VALUE --reason TEXT, or --votes FILE"
         raise ConfigError("there is no terminal to ask on", hint=hint)
 
+    alone = set(list_reviewers(workspace.queue)) <= {log.reviewer}
+
     def ask(item: ReviewItem, position: str) -> VoteInput | None:
         lines = format_view(workspace.viewer.view(item), engines=args.show_engines)
         print_lines(["", f"── {position} " + "─" * 40, *lines, ""])
-        return ask_vote(args, item.id, vote_question(item.kind), vote_values(item.kind))
+        values = (*vote_values(item.kind), *([_REWORD] if item.kind == "query" else []))
+        question = vote_question(item.kind) + (f", {_REWORD}" if _REWORD in values else "")
+        return ask_vote(
+            args, item.id, question, values, reason="the only reviewer" if alone and item.kind == "query" else ""
+        )
 
-    cast = ask_each(
-        _open_items(args, workspace, log),
-        ask,
-        lambda item, given: log.cast([_make_vote(args, workspace, log, item, given)]),
-    )
-    return _report(args, workspace, log, cast)
+    def save(item: ReviewItem, given: VoteInput) -> None:
+        if given.value == _REWORD:
+            reword_query(workspace, log, item, given.reason)
+        else:
+            log.cast([_make_vote(args, workspace, log, item, given)])
+
+    before = _inputs["lines"]
+    cast = ask_each(_open_items(args, workspace, log), ask, save)
+    return _report(args, workspace, log, cast, inputs=_inputs["lines"] - before)
 
 
 def is_interactive() -> bool:
@@ -138,8 +164,8 @@ def ask_each(
     return len(answered)
 
 
-def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str]) -> VoteInput | None:
-    """Ask for a value and a reason; an empty value skips the item, None ends the dialogue."""
+def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *, reason: str = "") -> VoteInput | None:
+    """Ask for a value, and for a reason if none is given; an empty value skips the item, None ends the dialogue."""
     while True:
         answer = _ask_line(f"{question} (Enter or s skips, b goes back, q ends): ")
         if answer is None or answer.casefold() in ("q", "quit"):
@@ -150,14 +176,20 @@ def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str]) -
         if len(matches) == 1:
             break
         info(args, f"'{answer}' is none of {', '.join(values)}")
-    while not (reason := _ask_line("why: ")):
-        if reason is None:
+    if matches[0] == _REWORD:
+        text = _ask_line("new question: ")
+        return None if text is None else VoteInput(item, _REWORD if text else "", text)
+    if reason:
+        return VoteInput(item, matches[0], reason)
+    while not (typed := _ask_line("why: ")):
+        if typed is None:
             return None
         info(args, "a reason is required: adjudicators need it to settle disputes")
-    return VoteInput(item, matches[0], reason)
+    return VoteInput(item, matches[0], typed)
 
 
 def _ask_line(prompt: str) -> str | None:
+    _inputs["lines"] += 1
     print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201  # a question to the person at the terminal
     line = sys.stdin.readline()
     return line.strip() if line else None
@@ -305,8 +337,12 @@ def _make_vote(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, item: 
     return make_vote(workspace, log.reviewer, item, given, engines=args.show_engines)
 
 
-def _report(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, cast: int) -> int:
+def _report(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, cast: int, inputs: int | None = None) -> int:
     left = len(list_open_items(workspace, log))
     data = {"schema": "assay/gold-review-vote/1", "reviewer": log.reviewer, "cast": cast, "open": left}
-    emit_blocks(args, "Votes", [f"{log.reviewer}: {pluralize(cast, 'vote')} kept, {left} open."], data)
+    blocks = [f"{log.reviewer}: {pluralize(cast, 'vote')} kept, {left} open."]
+    if cast and inputs is not None:
+        blocks.append(f"{pluralize(inputs, 'input')}, {inputs / cast:.1f} per vote.")
+        blocks.append(f"Then: assay gold review {workspace.path} --accept")
+    emit_blocks(args, "Votes", blocks, data)
     return 0

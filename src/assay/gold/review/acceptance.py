@@ -14,7 +14,7 @@ from assay.gold.build import GoldLocation, build_query
 from assay.gold.formats.native import write_native
 from assay.gold.formats.registry import save
 from assay.gold.journal import open_journal, read_rows
-from assay.gold.review.items import ReviewItem, ReviewQueue, make_item
+from assay.gold.review.items import DRAFT_TAG, ReviewItem, ReviewQueue, is_draft, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, compute_statuses, read_all_votes, read_decisions
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
@@ -171,8 +171,16 @@ def _find_causes(
 def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
     item = status.item
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
+    if known is not None and is_draft(known):
+        labels = tuple(_label(status, anchor) for anchor in _anchors(known))
+        accepted = replace(known, tags={k: v for k, v in known.tags.items() if k != DRAFT_TAG}, labels=labels)
+        new = [] if status.value in AGAINST else [accepted]
+        queries = (query for old in gold.queries for query in (new if old is known else [old]))
+        return replace(gold, queries=tuple(queries)), known.id
     if status.value in AGAINST or known is not None:
         return gold, known.id if known else item.query.id
+    if is_draft(item.query):
+        raise GoldError("the draft was changed in the gold file", hint="review the changed draft")
     ids = {query.id for query in gold.queries}
     numbered = (f"{item.query.id}-{number}" for number in count(2))
     name = next(name for name in chain([item.query.id], numbered) if name not in ids)

@@ -26,6 +26,7 @@ ProposalSource = Literal[
 ]  # fmt: skip
 PROPOSAL_SOURCES: tuple[ProposalSource, ...] = get_args(ProposalSource)
 
+DRAFT_TAG = "status"  # of queries that `assay init` proposes; acceptance removes it
 ID_DIGITS = 12  # 48 bits: with 100,000 items, the probability that two share an id is 1 in 50,000
 
 _ITEM = MappingKeys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
@@ -70,6 +71,10 @@ class ReviewItem:
     @property
     def form(self) -> str:
         return self.query.ordered_forms[0]
+
+
+def is_draft(query: Query) -> bool:
+    return query.tags.get(DRAFT_TAG) == "draft"
 
 
 def make_item(

@@ -13,9 +13,11 @@ from assay.errors import ConfigError, GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget, parse_target
 from assay.gold.build import GoldLocation
 from assay.gold.review.acceptance import read_closed
-from assay.gold.review.items import ItemKind, ItemOrigin, ReviewItem, ReviewQueue, make_item
+from assay.gold.review.items import DRAFT_TAG, ItemKind, ItemOrigin, ReviewItem, ReviewQueue, is_draft, make_item
 from assay.gold.review.views import ItemView, ReviewWorkspace, format_view
 from assay.gold.review.votes import (
+    ACCEPT,
+    REJECT,
     STATES,
     UNSURE,
     Adjudication,
@@ -145,6 +147,30 @@ def make_label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterat
     for query in gold.queries:
         for target in query.targets:
             yield _target_item(query, target, ItemOrigin("set", gold.name), on=on, commit=commit)
+
+
+def queue_drafts(workspace: ReviewWorkspace) -> None:
+    """Queue the drafts of a set that are not in the queue yet."""
+    gold = workspace.load()
+    drafts = [query for query in gold.queries if is_draft(query)] if gold else []
+    if drafts:
+        origin = ItemOrigin("rules", "a draft of assay init")
+        items = [make_item("query", query, origin, on=today(), commit=workspace.commit) for query in drafts]
+        workspace.queue.add(items)
+
+
+def reword_query(workspace: ReviewWorkspace, log: VoteLog, item: ReviewItem, text: str) -> None:
+    """Queue a query with another question, accept it, and reject the item with the old question."""
+    tags = {key: value for key, value in item.query.tags.items() if key != DRAFT_TAG}
+    forms = {**item.query.forms, item.form: " ".join(text.split())}
+    query = replace(item.query, forms=forms, tags=tags)
+    new = make_item("query", query, ItemOrigin("reviewer"), on=today(), commit=workspace.commit)
+    if new.id == item.id:
+        raise ConfigError("the question is unchanged", hint="type another question, or accept it as it is")
+    workspace.queue.add([new])
+    old = VoteInput(item.id, REJECT, f"reworded as {new.id}")
+    votes = [(item, old), (new, VoteInput(new.id, ACCEPT, f"reworded from {item.id}"))]
+    log.cast([make_vote(workspace, log.reviewer, voted, given) for voted, given in votes])
 
 
 def _target_item(query: Query, target: Target, origin: ItemOrigin, *, on: str, commit: str) -> ReviewItem:

@@ -305,11 +305,17 @@ def _read_decision(row: YamlNode) -> Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRules:
-    least: int = 2  # minimum count of agreeing reviewers
+    least: int | None = 2  # minimum count of agreeing reviewers; None: 1 while one person is the only reviewer, else 2
 
     def __post_init__(self) -> None:
-        if self.least < 1:
+        if self.least is not None and self.least < 1:
             raise ConfigError(f"expected --min-votes of at least 1, got {self.least}")
+
+    def required_votes(self, votes: Iterable[Vote]) -> int:
+        if self.least is not None:
+            return self.least
+        reviewers = {(vote.reviewer, vote.reader) for vote in votes}
+        return 1 if [reader for _, reader in reviewers] == ["human"] else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,10 +355,11 @@ def compute_statuses(
 ) -> tuple[ItemStatus, ...]:
     """Return the status of each item; `written` maps item ids to the values that were applied to the set."""
     current: dict[str, dict[str, Vote]] = {}
-    for vote in votes:
+    cast = list(votes)
+    for vote in cast:
         current.setdefault(vote.item, {})[vote.reviewer] = vote
     decided = {decision.item: decision for decision in decisions}
-    least = (rules or ReviewRules()).least
+    least = (rules or ReviewRules()).required_votes(cast)
     statuses: list[ItemStatus] = []
     for item in items:
         by_name = tuple(vote for _, vote in sorted(current.get(item.id, {}).items()))
