@@ -201,7 +201,8 @@ class FileStem:
         names = view.stem if self.inflections else view.stem_as_written
         matches = features.names(names, PrefixRules(3, 5, self.prefix), words)
         share = max_by_owner(matches.owner, matches.precision, view.file_count)
-        for word in find_words(features.query.text) if self.inflections else ():
+        # not for spans, as one query of octocode's code lost: a file name does not distinguish its functions
+        for word in find_words(features.query.text) if self.inflections and features.per == "file" else ():
             if files := view.files_by_name.get(whole_hash(word)):
                 share[files] = 1.0
         share = features.of_files(share)
