@@ -254,7 +254,7 @@ from assay.search import Index, building
 building.SHARE_BYTES, building.BATCH_BYTES = 500, 3000
 index = Index.build(sys.argv[1], workers=int(sys.argv[2]))
 print(json.dumps([[h.path, h.start, h.end, h.score.hex()] for per in ("file", "span")
-                  for q in ("cart total", "Payment", "where is the price of an item?")
+                  for q in ("cart total", "Payment", "where is the price of an item?", "zebra quark")
                   for h in index.search(q, 20, per=per)]))
 """
 
