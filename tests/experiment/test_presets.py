@@ -94,7 +94,8 @@ def test_every_preset_describes_the_original_and_the_differences():
 
 
 def test_the_five_seeds_are_there():
-    assert list(shipped_experiments()) == ["a-or-b", "chunk-sizes", "chunking", "octocode-matrix", "semble-ablation"]
+    names = ["a-or-b", "chunk-sizes", "chunking", "colgrep-ladder", "octocode-matrix", "semble-ablation"]
+    assert list(shipped_experiments()) == names
 
 
 @pytest.mark.parametrize("name", shipped_experiments())
@@ -226,6 +227,28 @@ def test_chunk_sizes_leave_forest_data_and_the_paired_bootstrap(bench):
     assert "## By form" in page
     assert all(-10 <= float(p["mean"]) <= 10 for p in points if p["measure"] == "RankGap@10" and not p["against"])
     assert results["tables"] == ["matrix", "forest", "bootstrap"]
+
+
+def test_colgrep_ladder_has_every_tokenizer_with_both_operators_and_adds_one_signal_per_row(bench):
+    page, results = ran("colgrep-ladder", "--jobs", "1", "--no-references")
+    lexical = [
+        f"{name}, {terms}" for name in ("trigram", "unicode", "identifier") for terms in ("all terms", "any term")
+    ]
+    signals = ["noise", "coherence", "definition", "stem"]
+    assert [row[0] for row in matrix(page)[1:]] == ["full", *lexical, "+ dense", *(f"+ {name}" for name in signals)]
+    assert results["comparison"]["baseline"] == "trigram, all terms"
+    means = {m["engine"]: m["mean"] for m in results["comparison"]["means"] if m["measure"] == "R@10"}
+    assert all(
+        means[f"{name}, all terms"] < means[f"{name}, any term"] for name in ("trigram", "unicode", "identifier")
+    )
+    settings = searches("colgrep-ladder")
+    left_out = set(settings["+ dense"]["without"])
+    for signal in signals:
+        if signal == "coherence":
+            assert settings["+ coherence"]["coherence"]["chunks"] == SearchConfig().coherence.chunks
+        else:
+            left_out -= {signal}
+        assert set(settings[f"+ {signal}"]["without"]) == left_out
 
 
 def test_a_or_b_says_who_has_the_larger_number_and_what_may_be_claimed(bench):

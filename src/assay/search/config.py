@@ -173,7 +173,7 @@ class IndexConfig:
 
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
-    # nDCG@10 of lexical scores alone on semble's visible half: see `python -m benchmarks ladder`
+    # nDCG@10 of lexical scores alone on semble's visible half: identifier .668, trigram .641, unicode .628
     tokenizer: Tokenizer = setting(
         "identifier", "terms of a word: identifier parts with stems, unicode words, or trigrams (as in SQLite's FTS5)"
     )
