@@ -106,7 +106,8 @@ def message_intents(code: CodeIndex) -> Iterator[Intent]:
             text, question = _ask_message(lines, number)
             ref = code.definition_at(path, number) if text and texts.count(text.casefold()) == 1 else None
             target = code.anchor(ref) if ref is not None and _can_be_target(code, ref) else None
-            if ref is not None and target is not None and not names_target(text, ref):
+            copied = ref is not None and is_copied(question, ref.definition.doc)
+            if ref is not None and target is not None and not copied and not names_target(text, ref):
                 yield Intent(question, (target,), ItemOrigin("rules", f"line {number} of {path}"))
 
 

@@ -65,7 +65,8 @@ _SHOULD_DO: Final = re.compile(r"^(.+?) (?:should|must)(?: always)? (?!not\b|be\
 #: Words about the change or the source text, not about behavior.
 _ABOUT_CHANGE: Final = re.compile(
     r"\b(?:code|change entry|unreachable|functionality|explanation|godoc|getters?|setters?|structs?|would"
-    r"|pr|commit|hack|todo|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style of)\b",
+    r"|pr|commit|hack|todo|pragma|ineffectual|add back"
+    r"|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style of)\b",
     re.IGNORECASE,
 )
 #: Two changes in one subject.

@@ -49,7 +49,7 @@ def reword(sentence: str) -> str | None:
     """Return a question that asks for the described code in other words, or None if no rule fits the sentence."""
     plain = _CLAUSE.sub("", " ".join(sentence.split())).strip(" .")
     words = plain.split()
-    if not plain or len(words) > RewordingRules.words:
+    if not plain or len(words) > RewordingRules.words or re.search(r"[][<>{}=]", plain):
         return None
     statement = lower_first(plain)
     if _TRUE_IF.match(statement):
