@@ -20,7 +20,7 @@ ROOT = DOCS.parent
 GROUPS = ("gold", "cache", "engines", "ledger")  # commands with actions
 LEAST_WORDS = 3  # of a reason
 #: The pages that `make test` runs; `make nightly` runs the others.
-IN_MAKE_TEST = ("quick-start.md", "guides/ci.md")
+IN_MAKE_TEST = ("quick-start.md", "guides/ci.md", *(page for page in pages() if page.startswith("coming-from/")))
 
 
 def every(*languages: str) -> list[Block]:
