@@ -15,9 +15,9 @@ from assay.experiment.ledger import (
 )
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
+from assay.report.ledger import entry_document, ledger_document
 from assay.report.render.markup import to_markdown
 from assay.report.sections import document
-from assay.report.tuning import entry_document, ledger_document
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan
 from tests.report.labs import lab
