@@ -38,15 +38,7 @@ class AssayError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.located_message}\n  → {self.hint}" if self.hint else self.located_message
-
-    @property
-    def located_message(self) -> str:
-        """The message after its file and line."""
-        where = self.file or ""
-        if self.line is not None:
-            where = f"{where}:{self.line}" if where else f"line {self.line}"
-        return f"{where}: {self.message}" if where else self.message
+        return f"{located_message(self)}\n  → {self.hint}" if self.hint else located_message(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.message), self.__dict__.copy())
@@ -60,6 +52,14 @@ class AssayError(Exception):
         changed.hint = None if self.hint is None else change(self.hint)
         changed.args = (changed.message,)
         return changed
+
+
+def located_message(error: AssayError) -> str:
+    """Return the file and line of an error with its message, without the hint."""
+    where = error.file or ""
+    if error.line is not None:
+        where = f"{where}:{error.line}" if where else f"line {error.line}"
+    return f"{where}: {error.message}" if where else error.message
 
 
 def _rebuild(kind: type[AssayError], message: str) -> Any:  # noqa: ANN401 - of that kind

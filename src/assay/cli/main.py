@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 from assay._version import __version__
 from assay.cli.arguments import COMMANDS, Group
 from assay.cli.output import print_error, quote_json, write_result
-from assay.errors import AssayError, did_you_mean
+from assay.errors import AssayError, did_you_mean, located_message
 
 #: The actions of commands that may be called without one.
 DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "show"}
@@ -100,7 +100,7 @@ def _fail(args: Namespace, error: AssayError, code: int) -> int:
             write_result(quote_json(json.dumps(record)))
         except BrokenPipeError:
             _discard_stdout()
-    print_error(args, error.located_message, error.hint)
+    print_error(args, located_message(error), error.hint)
     return code
 
 

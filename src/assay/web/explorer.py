@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.browser.bundle import page
-from assay.errors import AssayError, NotComparableError
+from assay.errors import AssayError, NotComparableError, located_message
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
 from assay.experiment.spec.model import analysis_plan_of
@@ -60,7 +60,7 @@ def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> 
     try:
         return page_response(make(request))
     except AssayError as error:
-        problem = {"message": error.located_message, "hint": error.hint}
+        problem = {"message": located_message(error), "hint": error.hint}
         return page_response(_small_page("Assay", "problem", json.dumps(problem).encode("utf-8")), status_of(error))
 
 

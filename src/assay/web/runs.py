@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.digests import text_digest
-from assay.errors import AssayError, ConfigError
+from assay.errors import AssayError, ConfigError, located_message
 from assay.experiment import read_run
 from assay.experiment.records.directory import (
     COMMITTED,
@@ -147,7 +147,7 @@ def run_entry(found: RunDirectory) -> dict[str, Any]:
         date = str(entry["date"])
         return entry | {"when": date[:_MINUTE].replace("T", " "), "made": _made(date, written)}
     except AssayError as error:
-        return entry | {"error": error.located_message, "hint": error.hint}
+        return entry | {"error": located_message(error), "hint": error.hint}
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         return entry | {
             "error": f"{found.path}: cannot read the run ({type(error).__name__})",

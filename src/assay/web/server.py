@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from assay.errors import AssayError, ConfigError, InputError, NotComparableError, SetupError
+from assay.errors import AssayError, ConfigError, InputError, NotComparableError, SetupError, located_message
 
 JSON = "application/json; charset=utf-8"
 HTML = "text/html; charset=utf-8"
@@ -301,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             response = self._respond()
         except AssayError as error:
-            response = error_response(status_of(error), error.located_message, error.hint, as_page=as_page)
+            response = error_response(status_of(error), located_message(error), error.hint, as_page=as_page)
         except Exception as error:
             _print_trace()
             response = error_response(500, f"unexpected {type(error).__name__}: a bug in Assay", as_page=as_page)
