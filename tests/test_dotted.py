@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.engines.builtin import BuiltinSettings
 from assay.errors import ConfigError
-from assay.settings import apply_overrides, flatten, get_key, iter_leaves, nest, split_key
+from assay.settings import apply_overrides, flatten, get_key, iter_leaves, nest, read_settings, split_key
 from assay.toml import write_key
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=4).map(tuple)
@@ -61,3 +62,15 @@ def test_flat_settings_say_what_the_table_says(value):
     table = {"top": value}
     assert apply_overrides({}, flatten(table)) == table
     assert all(get_key(table, key) == leaf for key, leaf in flatten(table).items())
+
+
+def test_errors_have_the_dotted_key_of_the_setting_at_fault() -> None:
+    for settings, key in (
+        ({"search": {"stem": {"files": "x"}}}, "search.stem.files"),
+        ({"search": {"stm": 1}}, "search.stm"),
+        ({"search": {"dense": {"fusion": "x"}}}, "search.dense.fusion"),
+        ({"search": {"filter": {"kinds": ["x"]}}}, "search.filter.kinds"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            read_settings(BuiltinSettings, settings, "engine builtin")
+        assert caught.value.keys == (key,)
