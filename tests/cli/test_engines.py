@@ -335,3 +335,8 @@ def test_list_does_not_import_modules_of_the_current_folder(tmp_path, monkeypatc
     (preset,) = (entry for entry in json.loads(capsys.readouterr().out)["presets"] if entry["name"] == "assay-mcp")
     assert preset["version"]
     assert not (tmp_path / "imported").exists()
+
+
+def test_check_takes_the_named_engines_of_run(shop, capsys):
+    code, data = as_json(capsys, "check", "mine=keywords")
+    assert (code, data["works"]) == (0, True)

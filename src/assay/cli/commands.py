@@ -106,7 +106,7 @@ command(
 )
 command(
     "admin:init",
-    """Write a commented assay.toml and a gold file with five drafts for this repository
+    """Write a commented assay.toml and a gold file with draft questions about this repository
 
     The drafts name promising targets found in the code; the queries are yours to write.
     Existing files are not overwritten.
@@ -488,7 +488,7 @@ command(
     A pilot run's answer has a confidence interval, because its variance is an estimate. A run with fewer than six
     repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
     """,
-    flag("--detect X", "Plan to detect this difference", type=float, required=True),
+    flag("--detect X", "Plan to detect this difference", type=float, default=0.05),
     flag("--power X", "Set the probability to detect it", type=float, default=0.8),
     flag("--alpha X", "Set the error rate of the verdict [default: 0.05]", type=float),
     flag("--icc X", "Set the correlation inside a repository [default: the pilot's, or 0.1]", type=float),

@@ -369,7 +369,7 @@ def find_engine(text: str, config: str | None) -> EngineFactory:
         spec = load_spec(path)
         if text in spec.engines or spec.entry(text) is not None:
             return engine_factory(spec, text)
-    return EngineFactory(with_environment(text))
+    return EngineFactory(with_environment(re.sub(r"^[\w.-]+=", "", text)))  # `assay run` takes NAME=SPEC
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     silent = [e.name for e in run.engines if e.role == "candidate" and e.name not in able | set(failed)]
     warnings = (
         *_stale_ranges(run),
-        *(f"{name} returned no results: run `assay engines check {name}`." for name in silent),
+        *(f"{name} returned no results; engines run in a copy of the corpus without .git." for name in silent),
         *(reference_warnings(run, scores, case.primary, (challenger, claim.baseline)) if challenger in able else ()),
         *map(mismatch_text, mismatches),
         *_warnings(case, summaries, mismatches, len(units)),
