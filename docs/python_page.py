@@ -132,7 +132,7 @@ _CODES = (
     (3, "`gate --strict` only: inconclusive"),
     (4, "the environment or an engine failed: it cannot be opened, or every query fails; no quality was measured"),
     (5, "two results that must not be compared"),
-    (130, "interrupted; nothing was half-written"),
+    (130, "interrupted; no incomplete results were written"),
 )
 
 _CODES_TEXT = """\

@@ -57,8 +57,8 @@ def test_ablation_of_a_sweep_and_of_the_last_one_that_gained(small, capsys):
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("--split", "sealed"), "not for ablations"),
-        (("--split", "dev,sealed"), "not for ablations"),
+        (("--split", "sealed"), "cannot be used for ablations"),
+        (("--split", "dev,sealed"), "cannot be used for ablations"),
         (("--set", 'run.split=["sealed"]'), "--set run.split="),
         (("--split", "tset"), "did you mean test?"),
         (("--only", "nothing"), "matches no part"),

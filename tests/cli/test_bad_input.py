@@ -28,7 +28,11 @@ CASES: dict[str, tuple[str | bytes, int | None, str]] = {
     "no queries at all": ("", None, ""),
     "corpus folder that vanished": (changed("{path: .}", "{path: ../gone}"), None, "gone"),
     "non-UTF-8 file": (GOLD.encode() + b"# caf\xe9\n", GOLD.count("\n") + 1, "UTF-8"),
-    "unknown form": (changed("      keyword: tax rate country", "      keywords: tax rate country"), 20, "keywords"),
+    "unknown phrasing": (
+        changed("      keyword: tax rate country", "      keywords: tax rate country"),
+        20,
+        "keywords",
+    ),
     "unknown measure in the evaluation layer": (changed("[RR@10, Displacement@10]", "[MRR@10]"), 5, "MRR"),
 }
 
@@ -100,7 +104,7 @@ def test_gold_set_without_a_corpus_says_how_to_name_one(shop, capsys):
         (["--primary", "nDCG"], "cutoff"),
         (["--baseline", "nobody"], "nobody"),
         (["-k", "0"], "k = 0"),
-        (["--phrasings", "cross_module"], "unknown form 'cross_module'"),
+        (["--phrasings", "cross_module"], "unknown phrasing 'cross_module'"),
         (["--tag", "difficulty=hard:1-99"], "99"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ],

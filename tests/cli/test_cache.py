@@ -46,7 +46,7 @@ def kinds(capsys):
 
 def test_empty_cache_is_told(capsys):
     assert main(["cache"]) == 0
-    assert "It is empty." in capsys.readouterr().out
+    assert "The cache is empty." in capsys.readouterr().out
     assert as_json(capsys)["kinds"] == []
 
 
@@ -82,7 +82,7 @@ def test_kinds_that_are_named_are_pruned_alone(filled, capsys):
     assert len(list(filled.glob("trees/*/*"))) == 1
     assert {kind: one["entries"] for kind, one in kinds(capsys).items()} == {"cells": 5, "trees": 1, "index": 1}
     assert main(["cache", "prune", "--to", "3kB", "--kind", "cells"]) == 0
-    assert "3 entries went" in capsys.readouterr().out
+    assert "3 entries removed" in capsys.readouterr().out
 
 
 def test_what_is_in_use_is_told(filled, capsys):
@@ -98,7 +98,7 @@ def test_verify_names_what_is_broken_and_removes_it(filled, capsys):
     table.write_bytes(b"!" * 50_000)
     assert main(["cache", "verify"]) == 4
     out = capsys.readouterr().out
-    assert "8 artefacts checked; 1 broken, and removed" in " ".join(out.split())
+    assert "8 artifacts checked; 1 broken and removed" in " ".join(out.split())
     assert table.parent.parent.name[:10] in out
     assert as_json(capsys, "verify") == {"schema": "assay/cache-verify/1", "checked": 7, "broken": []}
 
@@ -145,7 +145,7 @@ def test_what_runs_have_not_finished_is_listed_and_pruned(cache, capsys):
 
 def test_verify_of_a_whole_cache_ends_well(filled, capsys):
     assert main(["cache", "verify"]) == 0
-    assert "8 artefacts checked; none is broken" in " ".join(capsys.readouterr().out.split())
+    assert "8 artifacts checked; none is broken" in " ".join(capsys.readouterr().out.split())
 
 
 def test_files_of_earlier_versions_are_listed_and_pruned(filled, capsys):

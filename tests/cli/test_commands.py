@@ -257,7 +257,7 @@ def test_gate_bears_five_percent_of_failures(answers):
 def test_gate_takes_one_engine(answers, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["gate", answers(40), "--engine", "mine", "--engine", "mine"])
-    assert "--engine: is given twice; name one, or leave it out for all" in capsys.readouterr().err
+    assert "--engine: given more than once; name one engine" in capsys.readouterr().err
 
 
 def test_gate_checks_thresholds_by_the_mean_and_shows_the_interval(answers, capsys):
@@ -578,7 +578,7 @@ def test_flag_that_means_nothing_is_refused(finished_shop, tmp_path, capsys, arg
         (tmp_path / path).write_text("query,value\nq,1\n")
     code, _, err = call(capsys, *(tables.get(argument, argument) for argument in arguments))
     assert code == 2
-    assert "means nothing" in err
+    assert "cannot be used" in err or "requires" in err
 
 
 def test_seed_reaches_the_engines(shop, capsys):

@@ -31,7 +31,15 @@ def as_json(capsys, *arguments: str) -> dict:
 def test_waterfall_says_what_each_stage_did(shop, capsys):
     code, out, _ = call(capsys, "tax rate zzyzx", "-k", "2", "--quiet")
     assert code == 0
-    for text in ("tax rate zzyzx", "keywords", "in no file: zzyzx", "  1  shop/tax.py", "lexical", "stem", "– → #1"):
+    for text in (
+        "tax rate zzyzx",
+        "keywords",
+        "not in any file: zzyzx",
+        "  1  shop/tax.py",
+        "lexical",
+        "stem",
+        "– → #1",
+    ):
         assert text in out
 
 
@@ -138,7 +146,7 @@ def test_missed_lists_the_queries_and_without_it_only_counts_are_shown(missing_r
     _, long, _ = call(capsys, "--run", "results", "--missed", "--quiet")
     assert "tax-lookup" not in short
     assert "tax-lookup" in long
-    for text in ("Where they were lost", "After each stage", "nDCG@2"):
+    for text in ("Missed queries by stage", "After each stage", "nDCG@2"):
         assert text in short
 
 
@@ -180,14 +188,14 @@ def test_run_without_a_builtin_engine_cannot_be_explained(shop, capsys):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ([], "nothing to search for"),
+        ([], "expected a query"),
         (["x", "nowhere"], "nowhere"),
         (["x", "-k", "0"], "1 or more"),
         (["x", "--expect", "shop/tx.py"], "shop/tax.py"),
-        (["x", "--expect", "/etc/hostname"], "outside"),
-        (["x", "--json", "--jsonl"], "choose one"),
+        (["x", "--expect", "/etc/hostname"], "not in the searched directory"),
+        (["x", "--json", "--jsonl"], "cannot be combined"),
         (["x", "--missed"], "--run"),
-        (["x", "--run", "results"], "leave it out"),
+        (["x", "--run", "results"], "cannot be used with --run"),
         (["--run", "nowhere"], "nowhere"),
         (["--run", "results", "-k", "3"], "-k"),
         (["--run", "results", "--set", "stem.files=1"], "--set"),

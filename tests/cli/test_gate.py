@@ -116,7 +116,7 @@ def test_repeats_never_mix_with_others(run_of_flaky, capsys):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["run", "--repeat", "1"], "--repeat 1"),
+        (["run", "--repeat", "1"], "--repeat of at least 2, got 1"),
         (["run", "--repeat", "2", "--shard", "1/2"], "--repeat and --shard"),
         (["gate", "--no-comment"], "without --github"),
         (["gate", "--write-baseline", "b.json", "--strict"], "judges nothing, and --strict"),
@@ -191,7 +191,7 @@ def test_github_is_told_of_errors_too(flaky, capsys, monkeypatch):
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     code, data = as_json(capsys, "gate", "nowhere", "--github")
     assert (code, data["schema"], data["verdict"]) == (2, "assay/error/1", "bad input")
-    assert "no such folder" in (flaky / "summary.md").read_text()
+    assert "no such directory" in (flaky / "summary.md").read_text()
 
 
 def test_lint_shows_findings_beside_their_lines(shop, capsys, monkeypatch):
@@ -226,8 +226,8 @@ def test_folder_of_repeats_says_where_its_runs_are(tmp_path, monkeypatch, capsys
     (tmp_path / "old" / "1").mkdir()
     assert main(command) == 2
     said = capsys.readouterr().err
-    assert "there is no run here" in said
-    assert "it contains repeats of a run: try old/1" in said
+    assert "no run found" in said
+    assert "pass one repeat, such as old/1" in said
 
 
 def test_regression_wins_over_a_missing_engine_and_both_are_printed():

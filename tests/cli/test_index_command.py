@@ -61,7 +61,7 @@ def test_people_get_sentences(shop, capsys):
     (shop / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
     assert main(["index"]) == 0
     out, err = capsys.readouterr()
-    for text in ("8 files", "units", "python 6", "binary 1", "logo.png"):
+    for text in ("8 files", "chunks", "python 6", "binary 1", "logo.png"):
         assert text in out
     assert "indexing" in err
 

@@ -75,7 +75,7 @@ def test_the_same_comparison_is_added_twice_only_on_purpose(run, capsys):
     assert (code, data["parts"], data["used_up"]) == (0, ["dev"], [])
     code, _, err = call(capsys, *ADD)
     assert code == 2
-    assert "is entry 1 already" in err
+    assert "is already entry 1" in err
     assert call(capsys, *ADD, "--allow-duplicate")[0] == 0
     code, out, _ = call(capsys, "ledger")
     assert "2 changes were tried on small" in out
@@ -112,9 +112,9 @@ def test_runs_that_are_not_comparable_end_with_five(run, capsys):
         (("add", "results", "--engine", "nobody", "--baseline", "old"), "no engine 'nobody'"),
         (("add", "results", "--engine", "new", "--baseline", "nobody"), "nobody"),
         (("add", "results", "--engine", "old", "--baseline", "old"), "itself"),
-        (("add", "nowhere", "--engine", "new"), "no such folder"),
+        (("add", "nowhere", "--engine", "new"), "no such directory"),
         (("add", "results", "--against", "results", "--engine", "nobody"), "no engine 'nobody'"),
-        (("show", "3"), "no entry 3"),
+        (("show", "3"), "the ledger is empty"),
     ],
 )
 def test_the_ledger_refuses_with_a_reason(run, capsys, argv, said):
@@ -151,10 +151,10 @@ def test_a_ledger_that_was_tampered_with_ends_every_command_with_two(run, capsys
     ):
         code, _, err = call(capsys, *argv)
         assert code == 2, argv
-        assert "ledger.jsonl:1: was changed after it was written" in err
+        assert "ledger.jsonl:1: the line was changed after it was written" in err
     code, data = as_json(capsys, "ledger", "verify")
     assert code == 2
-    assert data["problems"] == [{"line": 1, "text": "was changed after it was written"}]
+    assert data["problems"] == [{"line": 1, "text": "the line was changed after it was written"}]
 
 
 def test_an_ablation_puts_every_step_into_the_ledger_and_none_into_the_total(run, capsys):

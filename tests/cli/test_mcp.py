@@ -147,8 +147,8 @@ def test_missing_package_is_named_with_how_to_install_it(shop):
         (["--http", "8765"], "HOST:PORT"),
         (["--http", "0.0.0.0:8765"], "open to other machines"),
         (["--http", "0.0.0.0:8765", "--allow-remote", "code.example.org"], "ASSAY_MCP_TOKEN"),
-        (["--allow-remote", "code.example.org"], "without --http"),
-        (["--json"], "means nothing for a server"),
+        (["--allow-remote", "code.example.org"], "requires --http"),
+        (["--json"], "cannot be used with `assay mcp`"),
     ],
 )
 def test_wrong_flags_are_refused_before_anything_is_served(shop, capsys, monkeypatch, flags, said):

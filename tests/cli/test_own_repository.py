@@ -89,7 +89,7 @@ def test_changed_file_is_named_and_equal_scores_pass(own, capsys, monkeypatch):
         assert data["changes"] == ["The corpus of small changed between the runs: 1 modified (code/thing3.py)."]
     with pytest.raises(SystemExit):
         call(capsys, *GATE, "--allow-changed-corpus")
-    assert "hint: removed: a changed corpus is always compared" in capsys.readouterr().err
+    assert "hint: remove it: a changed corpus is always compared" in capsys.readouterr().err
 
 
 def test_added_and_removed_files_are_named_up_to_five(own, capsys):

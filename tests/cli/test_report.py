@@ -84,8 +84,8 @@ def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
     [
         (["--max-size", "big"], "--max-size: expected a size, got 'big'"),
         (["--traces", "-1"], "--traces: expected 0 or more, got -1"),
-        (["--out", "results"], "is a folder"),
-        (["--out", "nowhere/x.html"], "make nowhere first"),
+        (["--out", "results"], "expected a file, got a directory"),
+        (["--out", "nowhere/x.html"], "no such directory: nowhere"),
     ],
 )
 def test_bad_flags_are_told_with_a_next_step(made, capsys, flags, said):
@@ -98,16 +98,16 @@ def test_bad_flags_are_told_with_a_next_step(made, capsys, flags, said):
 def test_report_of_no_run_is_refused(shop, capsys):
     code, _, err = call(capsys, "report", "nothing")
     assert code == 2
-    assert "no such folder" in err
+    assert "no such directory" in err
     code, _, err = call(capsys, "report", "gold.yaml")
     assert code == 2
-    assert "gold.yaml: is a file, not a folder of results" in err
+    assert "gold.yaml: expected a results directory, got a file" in err
 
 
 def test_folder_that_holds_runs_is_refused_with_their_names(made, capsys):
     code, _, err = call(capsys, "report", ".")
     assert code == 2
-    assert "hint: it contains runs: try results\n" in err
+    assert "hint: pass results\n" in err
     code, _, err = call(capsys, "report", "shop")
     assert code == 2
     assert "hint: pass a directory that `assay run` wrote" in err
@@ -134,7 +134,7 @@ def test_flags_of_files_mean_nothing_where_none_is_written(made, capsys):
     for flags in (["--max-size", "3MB"], ["--no-source"]):
         code, _, err = call(capsys, "score", "results", *flags)
         assert code == 2
-        assert "means nothing without --write" in err
+        assert "requires --write" in err
 
 
 def test_score_writes_the_page_with_the_same_flags(made, capsys):

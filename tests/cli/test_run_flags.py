@@ -138,10 +138,10 @@ REFUSED = {
     "unknown unit": (("--cluster-by", "repo"), "got 'repo'"),
     "unknown tag": (("--cluster-by", "tag:team"), "no query has the tag 'team'"),
     "unknown preset": (("--preset", "octocode"), "octocode-matrix"),
-    "two experiments": (("--preset", "octocode-matrix", "--config", "assay.toml"), "extends"),
-    "times side by side": (("--times", "--jobs", "2"), "times = true with jobs"),
-    "times in shards": (("--times", "--shard", "1/2"), "times = true with --shard"),
-    "times on a cluster": (("--times", "--cluster", "tcp://localhost:1"), "times = true with --cluster"),
+    "cannot be combined": (("--preset", "octocode-matrix", "--config", "assay.toml"), "extends"),
+    "times side by side": (("--times", "--jobs", "2"), "times = true cannot be combined with jobs"),
+    "times in shards": (("--times", "--shard", "1/2"), "cannot measure times with --shard"),
+    "times on a cluster": (("--times", "--cluster", "tcp://localhost:1"), "cannot measure times with --cluster"),
     "fewer than no jobs": (("--jobs", "-1"), "jobs = -1"),
 }
 

@@ -118,7 +118,7 @@ def test_snippets_are_short_and_around_what_matches(shop, capsys):
     ("arguments", "word"),
     [
         (["x", "nowhere"], "nowhere"),
-        (["x", "shop/tax.py"], "--path tax.py"),
+        (["x", "shop/tax.py"], "pass its directory"),
         (["x", "--kind", "functoin"], "'function'"),
         (["x", "--language", "pythn"], "did you mean 'python'?"),
         (["x", "--regex", "("], "regular expression"),
@@ -129,9 +129,9 @@ def test_snippets_are_short_and_around_what_matches(shop, capsys):
         (["x", "--workers", "0"], "--workers"),
         (["x", "--set", "stem.fils=1"], "stem.files"),
         (["x", "--config", "nowhere.toml"], "nowhere.toml"),
-        (["  "], "nothing to search for"),
-        ([], "nothing to search for"),
-        (["x", "--show-config"], "leave the query out"),
+        (["  "], "expected a query"),
+        ([], "expected a query"),
+        (["x", "--show-config"], "remove the query"),
     ],
     ids=" ".join,
 )

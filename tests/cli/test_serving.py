@@ -19,7 +19,7 @@ def test_a_review_comes_back_at_the_port_it_had_unless_that_is_taken(tmp_path, c
         assert last.read_text() == f"{first}\n"
         with listen(args(), (), last) as other:
             assert other.port != first
-            assert f"port {first}, which this review used before, is taken" in capsys.readouterr().err
+            assert f"port {first} of the last review is in use" in capsys.readouterr().err
         with pytest.raises(SetupError, match="cannot listen"):
             listen(args(first), (), last)
     for _ in range(2):

@@ -153,7 +153,7 @@ def test_python_engine_of_the_page_is_asked_filtered_updated_and_measured(shop, 
     code, answer = said("engines", "query", mine, "total", str(shop), "--paths", "shop/*")
     assert (code, {hit["path"].split("/")[0] for hit in answer["hits"]}) == (0, {"shop"})
     code, refusal = said("engines", "query", mine, "total", str(shop), "--language", "python")
-    assert (code, "has no filter for languages" in refusal["error"]) == (2, True)
+    assert (code, "cannot filter by languages" in refusal["error"]) == (2, True)
     code, audit = said("audit", mine, str(shop), "--only", "update", "--queries", "3")
     assert code == 0
     assert {finding["severity"] for finding in audit["findings"]} <= {"fine", "not applicable"}

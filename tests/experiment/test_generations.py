@@ -130,7 +130,7 @@ def _state(folder: Path) -> int | None:
     """Name the run that is there."""
     if (folder / MANIFEST).exists() or (folder / COMMITTED / MANIFEST).exists():
         return number_of(read_run(folder))
-    with pytest.raises(InputError, match="no run here"):
+    with pytest.raises(InputError, match="no run found"):
         read_run(folder)
     return None
 

@@ -112,7 +112,7 @@ def test_octocode_matrix_prints_the_seeds_rows_and_says_what_it_skipped(bench):
     variants = ["vector_only", "hybrid_70_30", "hybrid_30_70", "+graph"]
     assert [row[0] for row in rows] == [*variants, *REFERENCES, "+rerank (skipped)", "+graph+rerank (skipped)"]
     assert all(re.fullmatch(r"\**\d\.\d{3}\**", cell) for row in rows[:-2] for cell in row[1:])
-    assert "the variable ASSAY_RERANK_URL is not set" in page
+    assert "the environment variable ASSAY_RERANK_URL is not set" in page
     assert "## Matrix, difficulty = hard (2 queries)" in page
     assert list(results["header"]["skipped"]) == ["+rerank", "+graph+rerank"]
     kinds = {alarm["kind"] for alarm in results["diagnostics"]}

@@ -223,10 +223,10 @@ def test_foreign_files_in_the_folder_are_left_alone(tmp_path):
 
 
 def broken_runs():
-    yield "empty folder", lambda f: None, "no run here"
-    yield "not JSON", lambda f: (f / "run.json").write_text("{"), "cannot be read"
+    yield "empty folder", lambda f: None, "no run found"
+    yield "not JSON", lambda f: (f / "run.json").write_text("{"), "cannot read"
     yield "not ours", lambda f: (f / "run.json").write_text("[]"), "not an Assay run"
-    yield "newer format", lambda f: (f / "run.json").write_text('{"assay_run": 99}'), "format 99"
+    yield "newer format", lambda f: (f / "run.json").write_text('{"assay_run": 99}'), "format 2, got 99"
 
 
 @pytest.mark.parametrize(("breaking", "message"), [pytest.param(b, m, id=i) for i, b, m in broken_runs()])
@@ -266,7 +266,7 @@ def test_folder_that_is_no_run_is_refused_before_anything_is_written(tmp_path):
 
 def test_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "out").write_text("")
-    with pytest.raises(InputError, match="is a file"):
+    with pytest.raises(InputError, match="expected a directory, got a file"):
         check_directory(tmp_path / "out")
 
 

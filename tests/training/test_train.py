@@ -215,7 +215,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_mining(toy, tmp_path, 
 
 def test_bad_input_is_refused_with_a_way_out(toy, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
-    assert "no such folder" in failed(capsys, "train", str(tmp_path / "none"), "--out", str(tmp_path / "out"))
+    assert "no such directory" in failed(capsys, "train", str(tmp_path / "none"), "--out", str(tmp_path / "out"))
     assert "no git repository" in failed(capsys, "train", str(tmp_path / "empty"), "--out", str(tmp_path / "out"))
     (tmp_path / "bad.toml").write_text("[vectors]\nstep = 1\n")
     told = failed(capsys, "train", str(toy), "--out", str(tmp_path / "out"), "--recipe", str(tmp_path / "bad.toml"))

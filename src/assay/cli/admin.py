@@ -37,7 +37,7 @@ def init_command(args: Namespace) -> int:
     config, gold = Path(args.folder) / "assay.toml", Path(args.folder) / "gold.yaml"
     for path in (config, gold):
         if path.exists():
-            raise ConfigError("exists already", file=path, hint="remove it first, or edit it: init overwrites nothing")
+            raise ConfigError("file already exists", file=path, hint="edit it, or remove it and repeat `assay init`")
     corpus = open_corpus(parse_spec(str(Path(args.folder))))
     text, drafts, sources = starter_gold(corpus)
     write_atomic(gold, text)
@@ -48,7 +48,7 @@ def init_command(args: Namespace) -> int:
     blocks: list[Block | str] = [
         f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
         *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),
-        f"{config}: what to run. Add your own engine under [engines.NAME].",
+        f"{config}: the experiment. Add your engine under [engines.NAME].",
         "Then: assay gold review (accept, reword or reject each draft), or assay run",
     ]
     data = {
@@ -112,7 +112,7 @@ def _check_cache() -> dict[str, object]:
         with NamedTemporaryFile(dir=directory):
             pass
     except OSError as error:
-        hint = "set ASSAY_CACHE_DIR to a folder you can write"
+        hint = "set ASSAY_CACHE_DIR to a writable directory"
         return _check("cache", "failed", f"{directory}: {error.strerror}", hint)
     return _check("cache", "ok", f"{directory}, {disk_usage(directory).free / 2**30:.0f} GiB free")
 
@@ -124,21 +124,23 @@ def _check_stdlib() -> dict[str, object]:
         resolved = resolve(gold, corpus, missing="report").gold
     except AssayError as error:
         return _check("standard library", "failed", error.message, error.hint or "")
-    queries = f"{len(resolved.queries)} of {len(gold.queries)} gold queries hold on its {len(corpus.files)} files"
+    queries = (
+        f"{len(resolved.queries)} of {len(gold.queries)} gold queries have targets in its {len(corpus.files)} files"
+    )
     return _check("standard library", "ok", "; ".join((queries, *corpus.notes)))
 
 
 def _check_terminal() -> dict[str, object]:
     detail = "not a terminal: plain text"
     if sys.stdout.isatty():
-        color = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
+        color = "no color (NO_COLOR)" if os.environ.get("NO_COLOR") else "color"
         detail = f"{color}, {get_terminal_size().columns} columns"
     return _check("terminal", "ok", detail, required=False)
 
 
 def _check_config() -> dict[str, object]:
     if not Path(FILE).is_file():
-        return _check(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
+        return _check(FILE, "missing", "not in this directory", "run `assay init`", required=False)
     try:
         spec = load_spec(Path(FILE))
         load_search_config((), Path(FILE), os.environ)
@@ -191,10 +193,10 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
         ]
         note = "Kinds without a share have no limit; their dates are of the last write."
         yield table(["Kind", ">Entries", ">Size", ">Of the limit", ">First used", ">Last used"], rows, note)
-        artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artefacts"
+        artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artifacts"
         yield f"{artifacts}; {_format_size(data['bytes'])} in all."
     else:
-        yield "It is empty."
+        yield "The cache is empty."
     yield table(["Kind", "Description", "Rebuilt by"], [[kind.name, kind.about, kind.anew] for kind in KINDS])
 
 
@@ -205,13 +207,13 @@ def prune_command(args: Namespace) -> int:
     for kind in args.kind:
         if kind not in known:
             hint = did_you_mean(kind, known) or f"kinds: {', '.join(sorted(known))}"
-            raise ConfigError(f"--kind: nothing in the cache is of the kind {kind!r}", hint=hint)
+            raise ConfigError(f"--kind: unknown kind {kind!r}", hint=hint)
     if most is None and age is None and not {kind.name for kind in LIMITED}.issuperset(args.kind):
-        raise ConfigError("--kind: how much of it?", hint="add --to SIZE or --older-than AGE")
+        raise ConfigError("--kind requires --to or --older-than here", hint="add --to SIZE or --older-than AGE")
     pruned = Store().prune(most, age, args.kind, dry_run=args.dry_run)
-    went = "would go" if args.dry_run else "went"
-    text = f"{pluralize(pruned.entries, 'entry', 'entries')} {went}, {_format_size(pruned.bytes)}"
-    text += f"; {_format_size(pruned.left)} stay."
+    removed = "would be removed" if args.dry_run else "removed"
+    text = f"{pluralize(pruned.entries, 'entry', 'entries')} {removed}, {_format_size(pruned.bytes)}"
+    text += f"; {_format_size(pruned.left)} left."
     if pruned.held:
         text += f" In use, not removed: {pruned.held}."
     data = {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **asdict(pruned)}
@@ -225,10 +227,10 @@ def verify_command(args: Namespace) -> int:
     plain = {kind.name for kind in KINDS if kind.workspace or kind.name == "old"}
     checked = sum(entry.entries for entry in store.usage() if entry.kind not in plain)
     broken = store.verify()
-    outcome = f"{len(broken)} broken, and removed" if broken else "none is broken"
-    removed = (Paragraph(f"{name} was broken and is removed; it is rebuilt when needed", "warning") for name in broken)
+    outcome = f"{len(broken)} broken and removed" if broken else "none is broken"
+    removed = (Paragraph(f"{name} was broken and removed; it is rebuilt when needed", "warning") for name in broken)
     data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
-    emit_blocks(args, "The cache, checked", (f"{pluralize(checked, 'artefact')} checked; {outcome}.", *removed), data)
+    emit_blocks(args, "The cache, checked", (f"{pluralize(checked, 'artifact')} checked; {outcome}.", *removed), data)
     return AssayError.exit_code if broken else 0
 
 
@@ -258,15 +260,15 @@ def serve_command(args: Namespace) -> int:
         info(args, "no runs found yet; the page lists them as `assay run` writes them")
     facts = {"folders": [str(directory.resolve()) for directory in directories], "gold": args.gold}
     serve_until_stopped(args, routes, "/", facts, port_file(Path(args.gold)) if args.gold else None)
-    info(args, "\nended")
+    info(args, "\nstopped")
     return 0
 
 
 def mcp_command(args: Namespace) -> int:
     if args.json:
-        raise ConfigError("--json means nothing for a server", hint="leave it out")
+        raise ConfigError("--json cannot be used with `assay mcp`", hint="remove --json")
     if args.allow_remote and args.http is None:
-        raise ConfigError("--allow-remote without --http", hint="add --http HOST:PORT, or leave it out")
+        raise ConfigError("--allow-remote requires --http", hint="add --http HOST:PORT, or remove --allow-remote")
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:

@@ -76,7 +76,7 @@ class Once(argparse.Action):
         _option: str | None = None,
     ) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, "is given twice; name one, or leave it out for all")
+            raise argparse.ArgumentError(self, "given more than once; name one engine")
         setattr(namespace, self.dest, values)
 
 
@@ -164,8 +164,8 @@ SEARCH_SETTINGS = Group(
     description="`assay search --show-config` lists all with their meanings",
 )
 LEDGER_RULE = (
-    flag("--rule NAME", "Decide by this rule; an unknown name lists all [default: [ledger] rule]"),
-    flag("--by WHO", "Record who tried the change", default=""),
+    flag("--rule NAME", "Decide by this rule: significant or seed-001 [default: [ledger] rule]"),
+    flag("--by NAME", "Record who tried the change", default=""),
     flag("--allow-duplicate", "Add a comparison that is in the ledger already"),
 )
 TO_LEDGER = Group(

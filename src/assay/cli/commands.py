@@ -68,7 +68,7 @@ command(
     assay related src/http.py:120
     assay related src/http.py:120 ~/repository -k 5
     """,
-    value("place", "Line of the code in question", metavar="FILE:LINE"),
+    value("place", "Line to find related code for", metavar="FILE:LINE"),
     shared.DIRECTORY,
     flag("-k N", "Show this many results of each kind", type=int, default=5),
     shared.SEARCH_SETTINGS,
@@ -108,7 +108,7 @@ command(
     "admin:init",
     """Write a commented assay.toml and a gold file with draft questions about this repository
 
-    The drafts name promising targets found in the code; the queries are yours to write.
+    The drafts name targets found in the code; rewrite their queries.
     Existing files are not overwritten.
     """,
     value("folder", "Repository [default: this directory]", nargs="?", default="."),
@@ -272,8 +272,8 @@ command(
     "results:report",
     """Rebuild report.html from a saved run: smaller or larger, without source, with traces
 
-    No engine runs, except the builtin one for traces. By default 40 queries are traced if its index is cached or the
-    corpus is small; --traces also builds the index:
+    No engine runs, except the builtin one for traces. By default 40 queries of small corpora are traced;
+    --traces also traces large corpora, which may take minutes to index:
 
       assay report results --max-size 10MB
       assay report results --no-source --out to-send.html
@@ -343,7 +343,7 @@ command(
     """,
     value(
         "folders",
-        "Directories of runs, or directories that contain such [default: this one]",
+        "Directories of runs, or directories that contain them [default: this one]",
         nargs="*",
         metavar="FOLDER",
     ),
@@ -364,12 +364,12 @@ command(
     0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
     engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a
     warning. If rankings vary between runs, the baseline needs several runs (`assay run --repeat 5`): a single one may
-    be lucky. A changed corpus of the same repository is compared, and its changed files are named. --github reports to
-    GitHub Actions: job summary, annotations, and one comment on the pull request, with the token in GITHUB_TOKEN.
-    --json includes the verdict as a word, also after an error.
+    be an outlier. A changed corpus of the same repository is compared, and its changed files are named. --github
+    reports to GitHub Actions: job summary, annotations, and one comment on the pull request, with the token in
+    GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
     """,
     value("results", "Directory of the candidate run, or several for repeats [default: results]", nargs="*"),
-    flag("--against PLACE", "Compare with this run directory or baseline file", repeatable=True),
+    flag("--against PATH", "Compare with this run directory or baseline file", repeatable=True),
     flag("--write-baseline FILE", "Write the run as a baseline file, without a verdict"),
     flag("--engine NAME", "Gate this engine only", action=Once),
     shared.REQUIRE,
@@ -391,12 +391,12 @@ command(
     "tuning:ablate",
     """Measure what each part of an engine contributes
 
-      assay ablate --gold gold.yaml                  the parts of the reference engine
+      assay ablate --gold gold.yaml                  the parts of the builtin engine
       assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts] of any engine
-      assay ablate --kept --ledger                   add to the last part that gained, and record the results
+      assay ablate --kept --ledger                   add parts, keep those that gain, record the results
 
-    All comparisons are one family: p-values are adjusted by Holm. Of a split set, dev queries are used. --split test
-    uses up test queries, with a warning; sealed queries are refused.
+    All comparisons are one family: p-values are adjusted by Holm. Dev queries are used, or all queries of a set
+    without splits. --split test uses up test queries, with a warning; sealed queries are refused.
     """,
     value(
         "engine",
@@ -408,7 +408,7 @@ command(
     flag("--split LIST", "Use these splits, comma-separated [default: dev]"),
     flag("--only PART", "Ablate this part only, or a glob", repeatable=True),
     flag("--strategy", "Leave parts out, add them, or both", choices=("both", "out", "in"), default="both"),
-    flag("--kept", "Add each part to the last one that gained, not to the previous one"),
+    flag("--kept", "Add each part to the parts that gained, not to all earlier parts"),
     shared.TO_LEDGER,
 )
 command(
@@ -485,7 +485,7 @@ command(
     assay plan --detect 0.02                                  from the run in results/
     assay plan --detect 0.02 --sd 0.3 --icc 0.1 --repositories 10 --queries 20      from assumptions
 
-    A pilot run's answer has a confidence interval, because its variance is an estimate. A run with fewer than six
+    The result of a pilot run has a confidence interval, because its variance is an estimate. A run with fewer than six
     repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
     """,
     flag("--detect X", "Plan to detect this difference", type=float, default=0.05),
@@ -515,8 +515,8 @@ command(
     assay audit semble src --only prefix,filters        a preset, two checks
     assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json and audit.md
 
-    Each finding has a count, an example and a command that reproduces it. Findings are no failure: the exit code is 0
-    after a complete audit, and 4 if the engine fails on every query.
+    Each finding has a count, an example and a command that reproduces it. The exit code is 0 after a complete
+    audit, with or without findings, and 4 if the engine fails on every query.
     """,
     shared.ENGINE,
     *shared.ENGINE_CORPUS,
@@ -531,9 +531,10 @@ command(
     "train:train",
     """Train a static embedding model on local Git repositories
 
-    Repositories in the directory are found, bare ones too; only permissively licensed ones are used. DIR/model is the
-    finished model; DIR/work holds intermediate files and may be removed afterwards. The same repositories, recipe and
-    seed give the same model, byte for byte. docs/guides/training.md describes the settings of a recipe.
+    All repositories in the directory are found, including bare ones; only permissively licensed ones are used.
+    DIR/model is the finished model; DIR/work holds intermediate files and may be removed afterwards. The same
+    repositories, recipe and seed give the same model, byte for byte. docs/guides/training.md describes the settings
+    of a recipe.
 
     --adapt REPO adapts an existing model, by default the bundled one, to one repository of any license, from its
     comments, names and history. Held-out files decide whether the adapted model is better; otherwise the old model is
@@ -557,8 +558,9 @@ command(
     assay cache prune --to 1GB --older-than 30d     remove the least recently used entries, never those in use
     assay cache verify                              check every artifact's checksum; remove broken ones (exit code 4)
 
-    The cache is $ASSAY_CACHE_DIR, else the user's own. Artifacts (tables, vectors, cells, indexes) are limited to
-    $ASSAY_CACHE_LIMIT [default: 10GB]. Removed entries are built or fetched again when needed.
+    The cache is $ASSAY_CACHE_DIR [default: assay in the user's cache directory]. Artifacts (tables, vectors, cells,
+    indexes) are limited to $ASSAY_CACHE_LIMIT [default: 10GB]. Removed entries are built or fetched again when
+    needed.
     """,
 )
 command(

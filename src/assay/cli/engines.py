@@ -88,7 +88,7 @@ def list_command(args: Namespace) -> int:
         Heading("Presets"),
         table(["Preset", "Description", "Installed", "Verified"], rows),
         "Use one: assay run --engine NAME. Copy one: assay engines show NAME > mine.toml.",
-        "See that it works: assay engines check NAME.",
+        "Test one: assay engines check NAME.",
     )
     emit_blocks(args, "assay engines", blocks, {"schema": "assay/engines/1", "kinds": kinds, "presets": data})
     return 0
@@ -132,7 +132,7 @@ def _kind_template(kind: EngineKind) -> Iterator[str]:
     yield from (f"# {kind.about}", f"[engines.my-{kind.name}]", f'kind = "{kind.name}"')
     for setting in kind.describe_settings():
         if setting.default is None:
-            yield f"# {setting.name} = ...  # must be given, {setting.type}: {setting.about}"
+            yield f"# {setting.name} = ...  # required, {setting.type}: {setting.about}"
         else:
             value = "..." if setting.default == "none" else setting.default
             yield f"# {setting.name} = {value}  # {setting.about}"
@@ -142,11 +142,13 @@ def check_command(args: Namespace) -> int:
     given = given_flags(args, "timeout", "index_timeout")
     for flag, seconds in given.items():
         if not seconds > 0:
-            raise ConfigError(f"--{flag.replace('_', '-')} is {seconds:g}", hint="give it some seconds")
+            raise ConfigError(
+                f"--{flag.replace('_', '-')}: expected more than 0 seconds, got {seconds:g}", hint="use 60"
+            )
     recipe = find_engine(args.engine, args.config)
     replace(recipe, suite=Suite((GoldSet("", CorpusSpec("stdlib"), ()),))).make()  # report its problems first
     corpus = _open_code(args.path, args.config)
-    info(args, f"looking for questions in {pluralize(len(corpus.files), 'file')} of {corpus.root}")
+    info(args, f"generating queries from {pluralize(len(corpus.files), 'file')} of {corpus.root}")
     gold = replace(check_gold(corpus), corpus=without_ours(corpus.spec, args.config))
     engine = replace(recipe, suite=Suite((gold,))).make()
     with show_progress(args) as report:
@@ -241,7 +243,7 @@ def _reply_row(reply: ParsedReply) -> list[str | Cell]:
     if reply.error is not None:
         return [reply.what, reply.query, str(total), "", "", "", seconds, Cell(str(reply.status), "bad")]
     paths = Cell(_format_share(reply.known, total, "in the corpus"), "plain" if reply.known == total else "warning")
-    order = {None: "", True: ", falling", False: ", not sorted: their order is used"}[reply.falling]
+    order = {None: "", True: ", falling", False: ", not sorted: the order of results is used"}[reply.falling]
     lines = scores = ""
     if total:
         lines = _format_share(reply.ranged, total, "with lines") if reply.ranged else "whole files"
@@ -308,7 +310,7 @@ def _send(sessions: AuditSessions, args: Namespace) -> AuditRanking:
     ranking = sessions.main.query_filtered(args.query, args.k, wanted)
     if ranking is None:
         names = " and ".join(name for name in ("paths", "languages") if getattr(wanted, name))
-        raise ConfigError(f"{args.engine} has no filter for {names}", hint="leave out --paths and --language")
+        raise ConfigError(f"{args.engine} cannot filter by {names}", hint="remove --paths and --language")
     return ranking
 
 
@@ -319,7 +321,7 @@ def audit_command(args: Namespace) -> int:
     choose_checks(config.only)
     directory = Path(args.out) if args.out else None
     if directory and directory.exists() and not directory.is_dir():
-        raise ConfigError("is a file, not a folder", file=args.out, hint="name another place with --out")
+        raise ConfigError("expected a directory, got a file", file=args.out, hint="pass another --out")
     audit = run_audit(_target(args, config), config, lambda text: info(args, text))
     if directory:
         write_audit(audit, directory)
@@ -392,7 +394,7 @@ def find_corpus(path: str | None, gold: str | None, config: str | None) -> Named
     suite = select(load_gold(gold, corpus=path or None), ()).suite
     if len(suite.golds) != 1:
         names = ", ".join(one.name for one in suite.golds)
-        raise ConfigError(f"{gold} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
+        raise ConfigError(f"expected one gold set in {gold}, got {names}", hint="pass one gold file")
     prepared = prepare(suite.golds[0], None, None, "report")
     missing = prepared.problems
     notes = (f"{len(missing)} targets of the gold set are not in this corpus, e.g. {missing[0]}",) if missing else ()

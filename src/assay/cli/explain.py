@@ -26,9 +26,9 @@ def explain_command(args: Namespace) -> int:
     if args.run is not None:
         return _explain_run(args)
     if args.missed or args.engine:
-        raise ConfigError("--missed and --engine are for a run", hint="name its folder with --run")
+        raise ConfigError("--missed and --engine require --run", hint="add --run DIRECTORY")
     if args.json and args.jsonl:
-        raise ConfigError("--json and --jsonl are two formats", hint="choose one")
+        raise ConfigError("--json and --jsonl cannot be combined", hint="remove one of them")
     query = check_query(args.query)
     k = check_count("-k", 10 if args.k is None else args.k)
     index = open_index(args)
@@ -56,8 +56,8 @@ def _expected_path(index: Index, text: str) -> str:
     path = path_inside(index, text)
     if path not in index.table.files.paths and not (index.root / path).is_file():
         near = closest_match(path, index.table.files.paths)
-        hint = f"did you mean {near[0]}?" if near else "paths are relative to the folder that is searched"
-        raise ConfigError(f"there is no file {path}", hint=hint)
+        hint = f"did you mean {near[0]}?" if near else f"pass a path relative to {index.root}"
+        raise ConfigError(f"no such file: {path}", hint=hint)
     return path
 
 
@@ -69,7 +69,7 @@ def _format_waterfall(printer: ResultPrinter, index: Index, trace: Trace) -> Ite
     yield f"{query.kind}; looked up: {terms}; ranked per {trace.per}"
     unknown = [clean(term) for term in query.terms if index.view.term(term) < 0]
     if unknown:
-        yield f"in no file: {', '.join(unknown)}"
+        yield f"not in any file: {', '.join(unknown)}"
     for term, names in translate_terms(index.view, query).items():
         yield f"{clean(term)} is also looked up as: {', '.join(map(clean, names))}"
     candidates = trace.candidates()
@@ -121,15 +121,15 @@ def _explain_run(args: Namespace) -> int:
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):
         if given is not None:
-            raise ConfigError(f"{flag} means nothing for a run", hint="leave it out: a run has its own")
+            raise ConfigError(f"{flag} cannot be used with --run", hint="remove it")
     if args.jsonl or args.set:
-        raise ConfigError("--jsonl and --set mean nothing for a run", hint="leave them out: a run has its own settings")
+        raise ConfigError("--jsonl and --set cannot be used with --run", hint="remove them")
     if args.k is not None or args.path != ".":
-        raise ConfigError("-k and PATH mean nothing for a run", hint="leave them out: a run has its own")
+        raise ConfigError("-k and PATH cannot be used with --run", hint="remove them")
     run = read_results(args.run)
     refuse_sealed(split_today(run.suite), "explaining what was missed")
     data = _diagnose(args, run)
-    title = f"What {Path(args.run)} missed"
+    title = f"Missed queries of {Path(args.run)}"
     emit_blocks(args, title, _diagnosis_blocks(data, listed=args.missed), {"schema": "assay/explain-run/1", **data})
     return 0
 
@@ -145,12 +145,12 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
     by_stage: dict[str, list[Ranking]] = {}
     notes: list[str] = []
     for gold in run.suite.golds:
-        info(args, f"{gold.name}: asking {engine.name} again")
+        info(args, f"{gold.name}: tracing the queries of {engine.name}")
         check_corpus_here(gold)
         prepared = prepare(gold, None, None, "report")
         facts = run.header.corpora.get(gold.name)
         if facts is not None and facts.digest != prepared.corpus.digest:
-            notes.append(f"The corpus of {gold.name} changed since the run: stages are those of today's files.")
+            notes.append(f"The corpus of {gold.name} changed since the run: stages show the current files.")
         index = Index.build(prepared.corpus, settings.search)
         queries = {query.id: query for query in prepared.gold.queries}
         for ranking in engine.rankings:
@@ -162,7 +162,7 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
                     by_stage.setdefault(stage, []).append(after)
     measure, stages = _score_stages(run, engine, by_stage)
     if settings.per != "span" and len(stages) > 1 and abs(stages[-1]["value"] - stages[-2]["value"]) >= _LEAST:
-        notes.append("The last stage does not give what the run has: the engine or the corpus changed since.")
+        notes.append("The last stage differs from the run: the engine or the corpus changed since then.")
     return {
         "engine": engine.name,
         "per": settings.per,
@@ -236,11 +236,11 @@ def _diagnosis_blocks(data: Mapping[str, Any], *, listed: bool) -> Iterator[Bloc
     yield f"{data['engine']}, per {data['per']}: {text}."
     yield from (Paragraph(note, "warning") for note in data["notes"])
     if missed:
-        yield Heading("Where they were lost")
+        yield Heading("Missed queries by stage")
         yield table(["Stage", ">Missed"], [[stage, str(count)] for stage, count in data["by_stage"].items()])
     yield Heading("After each stage")
     rows = [[row["stage"], f"{row['value']:.3f}"] for row in data["stages"]]
-    note = "If the ranking had ended there; the headline phrasings, at file level."
+    note = "Score of the ranking after each stage; headline phrasings, file level."
     yield table(["Stage", f">{data['measure']}"], rows, note)
     if listed and missed:
         yield Heading("Missed")

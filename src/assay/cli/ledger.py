@@ -72,8 +72,8 @@ def _log_sealed(suite: Suite, engine: str) -> None:
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
     if sealed and not log_saved_access(suite, "ledger add", [engine]):
         raise GoldError(
-            f"{sealed} sealed queries are in this run, and their gold file is missing, so the access cannot be logged",
-            hint="add it where the gold set is, or use a run without them: assay run --split dev",
+            f"cannot log the access to {sealed} sealed queries: their gold file is missing",
+            hint="restore the gold file, or use a run without sealed queries: assay run --split dev",
         )
 
 
@@ -89,7 +89,7 @@ def verify_command(args: Namespace) -> int:
     notes = ledgers.scan_notes(path, scanned)
     problems = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in scanned.problems]
     entries = pluralize(len(scanned.links), "entry", "entries")
-    title = f"{path}: {pluralize(len(problems), 'problem')}" if problems else f"{path}: {entries}, all in place"
+    title = f"{path}: {pluralize(len(problems), 'problem')}" if problems else f"{path}: {entries}, no problems"
     data = {
         "schema": "assay/ledger-verify/1",
         "file": str(path),

@@ -40,7 +40,7 @@ exit codes:
 Start with `assay demo`, then run `assay init` in your own repository.
 `assay search "..."` needs neither."""
 
-_INTERRUPTED = "interrupted; nothing was half-written"
+_INTERRUPTED = "interrupted; no incomplete results were written"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             traceback.print_exc()
         message = f"unexpected {type(error).__name__}: {error}"
-        return _fail(args, AssayError(message, hint="a bug in Assay; ASSAY_DEBUG=1 shows where"), 4)
+        return _fail(args, AssayError(message, hint="report this bug; ASSAY_DEBUG=1 prints the traceback"), 4)
     return code
 
 
@@ -233,7 +233,7 @@ class _Parser(ArgumentParser):
             return f"{self.prog} --config {files[0]}"
         for word in extra:
             if removed := REMOVED_FLAGS.get(word.partition("=")[0]):
-                return f"removed: {removed}"
+                return f"remove it: {removed}"
             if word.startswith("-") and (near := did_you_mean(word.partition("=")[0], self._option_string_actions)):
                 return near
         return ""

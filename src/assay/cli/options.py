@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.arguments import K_MEASURES
+from assay.cli.arguments import K_MEASURES, RESULTS
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
@@ -50,27 +50,30 @@ def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
 def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
     """Raise ConfigError if one of the flags is given."""
     for flag in given_flags(args, *flags):
-        raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {purpose}", hint="leave it out")
+        name = flag.upper() if flag == RESULTS else f"--{flag.replace('_', '-')}"
+        raise ConfigError(f"{name} cannot be used with {purpose}", hint=f"remove {name}")
 
 
 def read_results(text: str) -> Run:
     path = Path(text)
     if not path.is_dir():
-        problem = "is a file, not a folder of results" if path.exists() else "no such folder"
-        raise ConfigError(problem, file=path, hint="name the folder that `assay run --out` wrote")
+        problem = "expected a results directory, got a file" if path.exists() else "no such directory"
+        raise ConfigError(problem, file=path, hint="pass a directory written by `assay run`")
     return read_run(path)
 
 
 def load_one_set(path: Path) -> GoldSet:
     if not path.is_file():
         raise GoldError(
-            "is a folder" if path.is_dir() else "there is no such file", file=path, hint="name one gold file"
+            "expected a file, got a directory" if path.is_dir() else "no such file",
+            file=path,
+            hint="pass one gold file",
         )
     from assay.gold import load_gold
 
     golds = load_gold(path).golds
     if len(golds) != 1:
-        raise GoldError(f"holds {len(golds)} sets", file=path, hint="name one set")
+        raise GoldError(f"expected one gold set, got {len(golds)}", file=path, hint="pass a file with one gold set")
     return golds[0]
 
 
@@ -147,7 +150,7 @@ def load_config(config: str | None) -> Spec:
 def load_experiment(args: Namespace) -> Spec:
     if args.preset and args.config:
         hint = f'write extends = "preset:{args.preset}" into {args.config}'
-        raise ConfigError("--preset and --config are two experiments", hint=hint)
+        raise ConfigError("--preset and --config cannot be combined", hint=hint)
     path = None if args.preset else config_file(args.config)
     engine = getattr(args, "engine", None)
     named = model.parse_engine_flags(engine) if isinstance(engine, list) else {}
@@ -156,9 +159,9 @@ def load_experiment(args: Namespace) -> Spec:
 
 def endpoint_of(args: Namespace) -> Endpoint | None:
     if bool(args.endpoint) != bool(args.model):
-        raise ConfigError("--endpoint and --model go together", hint="such as --endpoint URL --model qwen3")
+        raise ConfigError("--endpoint and --model require each other", hint="use --endpoint URL --model NAME")
     if args.token_env and not args.endpoint:
-        raise ConfigError("--token-env means nothing without --endpoint", hint="name the endpoint, or leave it out")
+        raise ConfigError("--token-env requires --endpoint", hint="add --endpoint URL, or remove --token-env")
     from assay.chat import Endpoint
 
     return Endpoint(args.endpoint, args.model, args.token_env) if args.endpoint else None
@@ -205,7 +208,7 @@ def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -
         if not before:
             raise
         server = serve(routes, host=host)
-        warn(f"port {before}, which this review used before, is taken; open pages wait for it")
+        warn(f"port {before} of the last review is in use; open its pages again at the new address")
     if last:
         write_atomic(last, f"{server.port}\n")
     return server

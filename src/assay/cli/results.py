@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 def score_command(args: Namespace) -> int:
     for flag in ("parquet", "max_size", "no_source"):
         if getattr(args, flag) and not args.write:
-            raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
+            raise ConfigError(f"--{flag.replace('_', '-')} requires --write", hint="add --write")
     if args.parquet:
         require_parquet()
     page = report_plan(args)
@@ -90,7 +90,7 @@ def score_command(args: Namespace) -> int:
     data |= {"gold_changed": changed} if changed else {}
     emit_results(args, loaded.case, results, args.results, blocks, data)
     for source, count in changed.items():
-        warn(f"{source} changed since this run: {pluralize(count, 'query', 'queries')}; run again")
+        warn(f"{source}: {pluralize(count, 'query', 'queries')} changed since this run; repeat the run")
     return 0
 
 
@@ -127,9 +127,9 @@ def report_command(args: Namespace) -> int:
     run = read_results(args.results)
     out = Path(args.out or Path(args.results) / HTML)
     if out.is_dir():
-        raise InputError("is a folder", file=out, hint="name a file with --out, such as report.html")
+        raise InputError("expected a file, got a directory", file=out, hint="pass a file, such as --out report.html")
     if not out.parent.is_dir():
-        raise InputError("its folder is not there", file=out, hint=f"make {out.parent} first, or name another place")
+        raise InputError(f"no such directory: {out.parent}", file=out, hint="create it, or pass another --out")
     claim = claim_for(run, args)
     log_run_access(args, run, "report")
     loaded = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
@@ -159,7 +159,7 @@ def _command_line(args: Namespace, *more: str) -> str:
 
 def compare_command(args: Namespace) -> int:
     if args.out and not args.bootstrap:
-        raise ConfigError("--out means nothing without --bootstrap", hint="add --bootstrap percentile")
+        raise ConfigError("--out requires --bootstrap", hint="add --bootstrap percentile")
     compared = _compare(args)
     comparison, names = compared.comparison, shlex.join(name for name in (args.first, args.second) if name)
     show = "" if _is_table(args.first) else f"assay show {names}"
@@ -193,10 +193,12 @@ def _compare(args: Namespace) -> _Compared:
     tables = [_is_table(name) for name in (args.first, args.second) if name]
     if any(tables):
         if not all(tables):
-            raise ConfigError("a CSV is compared with another CSV", hint="assay compare old.csv new.csv")
+            raise ConfigError(
+                "cannot compare a CSV or JSON file with a run directory", hint="assay compare old.csv new.csv"
+            )
         return _compare_tables(args)
     if args.lower_is_better:
-        raise ConfigError("--lower-is-better is for CSV files", hint="leave it out; a measure has its direction")
+        raise ConfigError("--lower-is-better requires CSV files", hint="remove it: measures define their direction")
     if args.second is None:
         if args.all_pairs:
             reject_flags(args, "--all-pairs", "engine", "baseline")
@@ -213,7 +215,7 @@ def _compare(args: Namespace) -> _Compared:
         return _Compared(pairs or compared, decide_sides(compared, None, side, claim), values=values)
     if args.all_pairs or args.bootstrap:
         flag = "--all-pairs" if args.all_pairs else "--bootstrap"
-        raise ConfigError(f"{flag} is for one run", hint="name a single folder")
+        raise ConfigError(f"{flag} cannot be used with two runs", hint="pass one directory")
     reject_flags(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_run_access(args, new, "compare")
@@ -239,7 +241,7 @@ def _compare_tables(args: Namespace) -> _Compared:
         read = [(name, values) for path in paths for name, values in read_engines(path, measure=args.primary).items()]
         engines = dict(read)
         if len(engines) < len(read):
-            raise ConfigError("the files have an engine of the same name", hint="rename it in one of the files")
+            raise ConfigError("both files have an engine of the same name", hint="rename it in one of the files")
         comparison = compare_columns(
             engines, args.primary or "value", args.baseline, higher_is_better=higher, **settings
         )
@@ -279,13 +281,15 @@ def _leading_pair(pairs: AllPairs, *, higher: bool) -> Comparison:
 
 def show_command(args: Namespace) -> int:
     if len(args.words) > 3:
-        raise ConfigError("several words", hint='put the query into quotes: assay show results "a part of its text"')
+        raise ConfigError(
+            "expected one query, got several words", hint='quote it: assay show results "a part of its text"'
+        )
     *directories, wanted = args.words
     directories = directories or [RESULTS]
     if is_run(Path(wanted)):
         raise no_query(read_results(wanted), wanted)
     if args.engine and args.engines:
-        raise ConfigError("--engine and --engines", hint="name one engine or two")
+        raise ConfigError("--engine and --engines cannot be combined", hint="use --engine NAME or --engines A B")
     runs = [read_results(directory) for directory in directories]
     claim = analysis_plan_of(runs[-1])
     match = find_query(runs[-1], wanted)
@@ -315,13 +319,13 @@ def _shared_engine(runs: list[Run], best: str) -> str:
         return best
     both = [name for name in new if name in old]
     if not both:
-        raise ConfigError("the runs share no engine", hint="name one of each with --engines A B")
+        raise ConfigError("the runs share no engine", hint="name one engine of each run: --engines A B")
     return both[0]
 
 
 def plan_command(args: Namespace) -> int:
     if not args.detect > 0 or not 0 < args.power < 1:
-        raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")
+        raise ConfigError("expected --detect above 0 and --power between 0 and 1", hint="use --detect 0.02 --power 0.8")
     if args.sd is None:
         plan, source = _plan_from_pilot(args)
         size = "The pilot's size"
@@ -329,8 +333,8 @@ def plan_command(args: Namespace) -> int:
         plan, source = _plan_from_assumptions(args)
         size = f"{pluralize(args.repositories or 1, 'repository', 'repositories')} of {args.queries or 20:g} queries"
     basis = f"{source}; {100 * plan.power:g}% power at α = {plan.alpha:g}, one comparison."
-    shown = "no difference at all" if plan.mde_now is None else one_digit(plan.mde_now)
-    emit_blocks(args, plan.sentence, (basis, f"{size} shows {shown}."), {"schema": "assay/plan/1", **asdict(plan)})
+    shown = "no difference" if plan.mde_now is None else f"differences of {one_digit(plan.mde_now)} or more"
+    emit_blocks(args, plan.sentence, (basis, f"{size} can detect {shown}."), {"schema": "assay/plan/1", **asdict(plan)})
     return 0
 
 

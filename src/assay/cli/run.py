@@ -130,18 +130,22 @@ def _load_spec(args: Namespace) -> Spec:
 def _restrict_corpora(args: Namespace, suite: Suite) -> Suite:
     """Restrict the corpora by --include or --kind; without both, suggest --kind docs if most targets are docs."""
     if args.include and args.kind:
-        raise ConfigError("--include and --kind exclude each other", hint="leave one of them out")
+        raise ConfigError("--include and --kind cannot be combined", hint="remove one of them")
     globs = (*args.include, *(kind_globs(args.kind) if args.kind else ()))
     if not globs:
         paths = [target.span.path for gold in suite.golds for query in gold.queries for target in query.targets]
         docs = sum(detect_type(path, b"").kind == "docs" for path in paths)
         if docs > _MOSTLY * len(paths) and not any(gold.corpus.include for gold in suite.golds):
-            info(args, f"{docs} of {len(paths)} targets are documentation; --kind docs searches nothing else")
+            info(
+                args, f"{docs} of {len(paths)} targets are documentation; add --kind docs to search only documentation"
+            )
         return suite
     for gold in suite.golds:
         if gold.corpus.include:
-            hint = f"leave out --include and --kind, or remove include from the corpus of {gold.name}"
-            raise ConfigError(f"{gold.name} already names the files of its corpus", file=gold.source, hint=hint)
+            hint = f"remove --include and --kind, or remove include from the corpus of {gold.name}"
+            raise ConfigError(
+                f"cannot restrict the corpus of {gold.name}: it already has include", file=gold.source, hint=hint
+            )
     return replace(
         suite, golds=tuple(replace(gold, corpus=replace(gold.corpus, include=globs)) for gold in suite.golds)
     )
@@ -153,22 +157,24 @@ def _with_min_score(spec: Spec, score: float) -> Spec:
         table = settings_table(settings)
         engines[name] = {**table, "min_score": score} if table.get("kind") == BUILTIN else settings
         if engines[name] is settings:
-            warn(f"--min-score has no effect on {name}: it is a setting of builtin engines")
+            warn(f"--min-score has no effect on {name}: only builtin engines support it")
     return replace(spec, engines=engines)
 
 
 def _check_runnable(args: Namespace, spec: Spec) -> None:
     if args.repeat is not None and args.repeat < 2:
-        raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")
+        raise ConfigError(f"expected --repeat of at least 2, got {args.repeat}", hint="remove --repeat to run once")
     if args.repeat is not None and args.shard:
-        raise ConfigError("--repeat and --shard", hint="run the shards of each repeat into a folder of its own")
+        raise ConfigError(
+            "--repeat and --shard cannot be combined", hint="run the shards of each repeat with another --out"
+        )
     flag = "cluster" if args.cluster else "shard" if args.shard else None
     if spec.times and flag:
-        raise ConfigError(f"times = true with --{flag}", hint="cells that run side by side have no times: --no-times")
+        raise ConfigError(f"cannot measure times with --{flag}", hint="add --no-times")
     baseline = spec.entry(spec.analysis_plan().baseline)
     reason = missing_requirement(baseline.requires) if baseline else None
     if baseline and reason:
-        raise ConfigError(f"baseline = {baseline.name!r} cannot run here: {reason}", hint="choose another --baseline")
+        raise ConfigError(f"cannot run the baseline {baseline.name!r}: {reason}", hint="choose another --baseline")
     for note in duplicate_notes(spec):
         warn(note)
     if note := environment_note(spec):
@@ -195,7 +201,7 @@ def _run_shard(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -
     cells = pluralize(len(part.results.cells), "cell")
     if not part.results.cells:  # more shards than cells; `assay merge` needs the empty ones too
         cells = f"which is empty (the run has {pluralize(len(part.summary.cells), 'cell')})"
-    info(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {directory}")
+    info(args, f"shard {shard}, {cells}, written to {path}; when all shards are written: assay merge {directory}")
     return 0
 
 
@@ -211,7 +217,7 @@ def _run(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
         queries = pluralize(sealed, "sealed query", "sealed queries")
         info(args, f"{queries} left out; --split {SEALED} includes them and logs the access")
     elif SEALED in spec.split:
-        info(args, "sealed queries are included; the access is logged beside the set")
+        info(args, "sealed queries are included; the access is logged next to the gold set")
     runs: list[Run] = []
     written: list[WrittenRun] = []
     for number, directory in enumerate(directories, 1):
@@ -303,7 +309,7 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
     engines = [stability(scores, name, primary) for name in real_engines(scores)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines, **more}
     emit_blocks(args, f"assay run: {len(runs)} repeats", stability_blocks(engines), data)
-    info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
+    info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` evaluates them together")
 
 
 def _check_thresholds(thresholds: Sequence[Threshold], runs: Sequence[Run], spec: Spec) -> list[str]:

@@ -51,9 +51,9 @@ def search_command(args: Namespace) -> int:
 
     query = check_query(args.query)
     if args.lines < 0:
-        raise ConfigError(f"--lines {args.lines}", hint="it is 0 (no snippets) or more")
+        raise ConfigError(f"expected --lines of at least 0, got {args.lines}", hint="use --lines 0 for no snippets")
     if args.all and args.k is not None:
-        raise ConfigError("--all is every match", hint="leave -k out")
+        raise ConfigError("--all and -k cannot be combined", hint="remove -k")
     k = None if args.all else check_count("-k", _K if args.k is None else args.k)
     wanted = _read_filter(args)
     index = open_index(args)
@@ -70,7 +70,7 @@ def search_command(args: Namespace) -> int:
 
 def _show_config(args: Namespace) -> int:
     if args.query is not None:
-        raise ConfigError("--show-config does not search", hint="leave the query out")
+        raise ConfigError("--show-config cannot be used with a query", hint="remove the query")
     config = _load_config(args, check_directory(args.path))
     data = {"schema": "assay/search-config/1", "search": config.as_dict()}
     sys.stdout.write(json.dumps(data) + "\n" if args.json else config_text(config))
@@ -80,7 +80,7 @@ def _show_config(args: Namespace) -> int:
 def _read_filter(args: Namespace) -> ResultFilter:
     _check_known("kind", args.kind, KINDS)
     if args.min_score is not None and not math.isfinite(args.min_score):
-        raise ConfigError(f"--min-score {args.min_score}", hint="it is a number")
+        raise ConfigError(f"expected a finite --min-score, got {args.min_score}", hint="use a number such as 0.5")
     languages = tuple(language_name(name) for name in args.language)
     return ResultFilter(tuple(args.globs), languages, tuple(args.kind), args.regex, args.min_score)
 
@@ -89,7 +89,7 @@ def _check_known(noun: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = sorted(known)
     for name in given:
         if name not in names:
-            hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
+            hint = did_you_mean(name, names) or f"known: {', '.join(names)}"
             raise ConfigError(f"unknown {noun} {name!r}", hint=hint)
 
 
@@ -100,7 +100,7 @@ def _write_trace(index: Index, args: Namespace, query: str, k: int) -> None:
         sys.stderr.write(text)
         return
     if not Path(args.trace).absolute().parent.is_dir():
-        raise ConfigError(f"--trace {args.trace}: there is no such folder", hint="make it first, or name another")
+        raise ConfigError(f"--trace {args.trace}: no such directory", hint="create it, or pass another file")
     write_atomic(Path(args.trace), text)
 
 
@@ -176,7 +176,7 @@ def _index_blocks(data: dict[str, Any]) -> Iterator[Block | str]:
     from assay.report.render.document import Paragraph
 
     examples = 5  # --json has all
-    size = f"{data['files']:,} files in {data['units']:,} units"
+    size = f"{data['files']:,} files in {data['units']:,} chunks"
     yield f"{size}; {data['changed']:,} read now, in {data['seconds']:.2f} s."
     yield f"{data['bytes'] / 1e6:.1f} MB at {data['index']}"
     yield _format_counts("Languages", data["languages"])
@@ -185,7 +185,9 @@ def _index_blocks(data: dict[str, Any]) -> Iterator[Block | str]:
         yield Paragraph(f"{_format_counts('Skipped', data['skipped'])} Such as {paths}.", "quiet")
     if data["unparsed"]:
         shown = "; ".join(f"{file['path']} ({file['problem']})" for file in data["unparsed"][:examples])
-        yield Paragraph(f"{len(data['unparsed'])} did not parse and were cut by lines: {shown}.", "warning")
+        yield Paragraph(
+            f"{len(data['unparsed'])} files could not be parsed and were split by lines: {shown}.", "warning"
+        )
     yield from (Paragraph(note, "warning") for note in data["notes"])
 
 
@@ -193,7 +195,7 @@ def _format_counts(title: str, counts: dict[str, int]) -> str:
     return f"{title}: {', '.join(f'{name} {count:,}' for name, count in counts.items()) or 'none'}."
 
 
-_RELATIONS = {"uses": "It uses", "used_by": "Used by", "alike": "About the same things"}
+_RELATIONS = {"uses": "Uses", "used_by": "Used by", "alike": "Similar code"}
 
 
 def related_command(args: Namespace) -> int:
@@ -248,10 +250,10 @@ def _format_related(printer: ResultPrinter, related: Related) -> Iterator[str]:
 def check_directory(text: str) -> Path:
     directory = Path(text)
     if directory.is_file():
-        hint = f"name its folder, and the file by --path: {directory.parent} --path {directory.name}"
-        raise ConfigError("is a file, not a folder", file=directory, hint=hint)
+        hint = f"pass its directory: {directory.parent}"
+        raise ConfigError("expected a directory, got a file", file=directory, hint=hint)
     if not directory.is_dir():
-        raise ConfigError("no such folder", file=directory, hint="name the folder of the code to search")
+        raise ConfigError("no such directory", file=directory, hint="pass the directory of the code to search")
     return directory
 
 
@@ -265,13 +267,13 @@ def workers_of(args: Namespace) -> int | None:
 
 def check_count(flag: str, count: int) -> int:
     if count < 1:
-        raise ConfigError(f"{flag} {count}", hint="it is 1 or more")
+        raise ConfigError(f"expected {flag} of at least 1, got {count}", hint="use 1 or more")
     return count
 
 
 def check_query(text: str | None) -> str:
     if text is None or not text.strip():
-        raise ConfigError("there is nothing to search for", hint='for example: assay search "retry limit"')
+        raise ConfigError("expected a query", hint='pass a query, such as "retry limit"')
     return text
 
 
@@ -282,12 +284,12 @@ def open_index(args: Namespace) -> Index:
 
     new = not (index_directory(directory, index_key(config.index)) / FILE_NAME).exists()
     if new:
-        info(args, f"indexing {directory.resolve()}, for the first time ...")
+        info(args, f"indexing {directory.resolve()} for the first time ...")
     began = time.perf_counter()
     index = Index.open(directory, config, workers=workers)
     if new:
-        size = f"{len(index.table.files):,} files, {len(index.table.chunks):,} units"
-        info(args, f"{size} in {time.perf_counter() - began:.1f} s; kept for later")
+        size = f"{len(index.table.files):,} files, {len(index.table.chunks):,} chunks"
+        info(args, f"{size} in {time.perf_counter() - began:.1f} s; the index is cached")
     for note in index.notes:
         info(args, note)
     return index
@@ -304,4 +306,4 @@ def path_inside(index: Index, text: str) -> str:
         return real.relative_to(root).as_posix()
     if (root / text).exists() and ".." not in Path(text).parts and not Path(text).is_absolute():
         return Path(text).as_posix()
-    raise ConfigError("lies outside of what is searched", file=text, hint=f"name a file in {root}")
+    raise ConfigError("not in the searched directory", file=text, hint=f"name a file in {root}")

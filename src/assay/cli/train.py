@@ -62,7 +62,7 @@ def _load_config(args: Namespace, kind: type[C]) -> C:
     if args.seed is None:
         return config
     if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}", hint="it is 0 or more")
+        raise ConfigError(f"expected --seed of at least 0, got {args.seed}", hint="use 0 or more")
     return replace(config, seed=args.seed)
 
 
@@ -71,12 +71,12 @@ def _train_request(args: Namespace) -> TrainRequest:
     from assay.training.selection import Exclusions, read_exclusions
 
     if args.folder is None:
-        raise ConfigError("nothing to train on", hint="name a folder that holds git repositories, or --adapt REPO")
+        raise ConfigError("nothing to train on", hint="pass a directory of Git repositories, or --adapt REPO")
     if args.start is not None:
-        raise ConfigError("--from without --adapt", hint="a model is adapted to one repository: add --adapt REPO")
+        raise ConfigError("--from requires --adapt", hint="add --adapt REPO, or remove --from")
     directory = Path(args.folder)
     if not directory.is_dir():
-        raise ConfigError("no such folder", file=directory, hint="name a folder that holds git repositories")
+        raise ConfigError("no such directory", file=directory, hint="pass a directory of Git repositories")
     exclusions = read_exclusions(Path(args.exclude)) if args.exclude else Exclusions(())
     corpora = Path(args.exclude_corpora) if args.exclude_corpora else None
     return TrainRequest(directory, Path(args.out), exclusions, corpora, workers_of(args))
@@ -108,8 +108,8 @@ def _train_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
         best = max(reports, key=lambda report: report["grade"]["reciprocal"])
         if reports[-1]["grade"]["reciprocal"] < _WORSE * best["grade"]["reciprocal"]:
             text = (
-                f"At step {best['step']} the held-out MRR was {best['grade']['reciprocal']:.3f}: there is too little "
-                "to learn from for so many steps. Lower vectors.steps, or adapt the shipped model instead: assay train "
+                f"At step {best['step']} the held-out MRR was {best['grade']['reciprocal']:.3f}: the training data "
+                "is too small for so many steps. Lower vectors.steps, or adapt the shipped model instead: assay train "
                 "--adapt REPO."
             )
             yield Paragraph(text, "warning")
@@ -138,11 +138,11 @@ def _adapt(args: Namespace, config: AdaptConfig) -> int:
     from assay.training.adapt import AdaptRequest, adapt
 
     if args.folder is not None:
-        raise ConfigError(f"both {args.folder} and --adapt", hint="train on a folder, or adapt to one repository")
+        raise ConfigError(f"--adapt cannot be combined with {args.folder}", hint="remove one of them")
     for flag in ("exclude", "exclude_corpora", "workers"):
         if getattr(args, flag) is not None:
-            message = f"--{flag.replace('_', '-')} with --adapt"
-            raise ConfigError(message, hint="it is for a folder of repositories; leave it out")
+            message = f"--{flag.replace('_', '-')} cannot be combined with --adapt"
+            raise ConfigError(message, hint="remove it")
     request = AdaptRequest(Path(args.adapt), Path(args.out), Path(args.start) if args.start else None)
     began = time.perf_counter()
     adapted = adapt(request, config, _progress(args, began))

@@ -83,7 +83,7 @@ def tune_command(args: Namespace) -> int:
         added = add_to_ledger(args, ledger, [entry]) if entry else ()
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
         if not entry:
-            info(args, f"{ledger.path}: nothing added; the best point is the default itself")
+            info(args, f"{ledger.path}: no entry added: the best point equals the default")
     emit(args, report_tuning.tune_document(report), data)
     return 4 if len(report.points) < len(points) else 0
 
@@ -97,7 +97,7 @@ def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
     values: dict[str, tuple[object, ...]] = {}
     for key, choices in map(parse_param, args.param):
         if key in values:
-            raise ConfigError(f"--param {key} is given twice", hint="name all its values at once: KEY=V1,V2")
+            raise ConfigError(f"--param {key} is given twice", hint=f"use one flag: --param {key}=V1,V2")
         values[key] = choices
     return replace(settings, params=values)
 

@@ -48,8 +48,8 @@ def _find_all_parts(spec: Spec, name: str | None) -> EngineComponents:
     if name in sweeps:
         return _sweep_parts(spec, sweeps[name])
     if name is not None and name in spec.sweeps:
-        message = f"sweep {name!r} has strategy = {spec.sweeps[name].strategy!r}"
-        raise ConfigError(message, hint=f'ablate takes a sweep with strategy = "{LEAVE_ONE_OUT}"')
+        message = f"cannot ablate sweep {name!r}: its strategy is {spec.sweeps[name].strategy!r}"
+        raise ConfigError(message, hint=f'name an engine, or a sweep with strategy = "{LEAVE_ONE_OUT}"')
     base = find_base(spec, name)
     if own := list_components(base.settings, "lines" if spec.level == "lines" else "file"):
         return EngineComponents(base, own)
@@ -109,11 +109,11 @@ def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Strategy
 
 def _check_parts(parts: Sequence[Component]) -> None:
     if not parts:
-        raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] strategy = "leave-one-out"')
+        raise ConfigError("no parts to ablate", hint='add [sweeps.NAME] with strategy = "leave-one-out" and parts')
     for part in parts:
         if not part.off:
-            message = f"the part {part.name!r} is not switched off by any setting"
-            raise ConfigError(message, hint='{ "search.without" = ["stem"] }')
+            message = f"no setting switches off the part {part.name!r}"
+            raise ConfigError(message, hint='for example stem = { "search.without" = ["stem"] }')
     name, count = Counter(part.name for part in parts).most_common(1)[0]
     if count > 1:
         raise ConfigError(f"two parts are called {name!r}", hint="rename one of them")
@@ -128,8 +128,8 @@ def switched_off(parts: Sequence[Component]) -> dict[str, object]:
             if isinstance(old, list | tuple) and isinstance(value, list | tuple):
                 off[key] = list(dict.fromkeys((*old, *value)))
             elif old != value:
-                message = f"{part.name} sets {key} = {value!r}, another part {old!r}: they cannot be off together"
-                raise ConfigError(message, hint="switch each part off by a different setting")
+                message = f"cannot switch off all parts: {part.name} sets {key} = {value!r}, another part sets {old!r}"
+                raise ConfigError(message, hint="switch each part off with a different setting")
             else:
                 off[key] = value
     return off
@@ -212,12 +212,12 @@ class DevData:
 
 def dev_data(suite: Suite, splits: Sequence[str] = (), use: SplitUse = TUNING) -> DevData:
     """Return the queries of the requested splits, by default dev; raise ConfigError for a split that `use` forbids."""
-    hint = f"changes must not be chosen on the queries that will confirm them: --split {DEV}"
+    hint = f"use --split {DEV}: other splits are reserved for confirming changes"
     for part in splits:
         if part != DEV and not use.opens:
-            raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=hint, keys=["split"])
+            raise ConfigError(f"split = {part!r} cannot be used for {use.what}", hint=hint, keys=["split"])
         if part == SEALED:
-            message = f"split = {part!r}: sealed queries are not for {use.what}"
+            message = f"split = {part!r} cannot be used for {use.what}"
             raise ConfigError(message, hint=hint, keys=["split"])
     if set(splits) <= {DEV}:
         return _dev_only(suite)
@@ -249,7 +249,7 @@ def _dev_only(suite: Suite) -> DevData:
         held = ", ".join(f"{count} {part}" for part, count in sorted(counts.items())) or "no query"
         source = suite.golds[0].source if suite.golds else None
         hint = f"create a {DEV} split with `assay gold split`"
-        raise GoldError(f"no query is in the split '{DEV}' ({held})", file=source, hint=hint)
+        raise GoldError(f"no query in split '{DEV}' ({held})", file=source, hint=hint)
     return DevData(Suite(used), tuple(_usage_notes(undivided, divided)))
 
 

@@ -196,7 +196,7 @@ class ResultCache:
                 try:
                     return decode_cell(data)
                 except ValueError:
-                    self._warn("a cached cell is damaged and runs again")
+                    self._warn("a cached cell is damaged and is computed again")
         return None
 
     def write(self, key: CacheKey, result: CellResult) -> None:

@@ -106,8 +106,8 @@ class DaskExecutor:
     def _check_size(self, size: int, name: str) -> None:
         if size > self._timeouts.refused:
             raise SetupError(
-                f"{name} has {size / MB:.0f} MB, more than the limit of {self._timeouts.refused / MB:.0f} MB",
-                hint="split the gold set, or use --shard, which sends nothing",
+                f"cannot send {name}: {size / MB:.0f} MB exceed the limit of {self._timeouts.refused / MB:.0f} MB",
+                hint="split the gold set, or use --shard instead of --cluster",
             )
         if size > self._timeouts.large and not self.warnings:
             self.warnings.append(f"{name} has {size / MB:.1f} MB; the scheduler holds all running tasks in memory")
@@ -126,7 +126,7 @@ class DaskExecutor:
 
         if isinstance(error, KilledWorker):
             times = error.allowed_failures + 1
-            return BrokenExecutor(f"it killed {times} workers (allowed-failures of Dask)")
+            return BrokenExecutor(f"Dask gave up after {times} lost workers (allowed-failures)")
         if isinstance(error, CancelledError):
             return _scheduler_lost(self.address)
         if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
@@ -154,7 +154,7 @@ class WorkerEnvironment:
             return f"has Python {self.python}, not {wanted.python}"
         if self.assay != wanted.assay:
             return f"has Assay {self.assay}, not {wanted.assay}"
-        return "" if self.code == wanted.code else f"has different code of Assay {self.assay}"
+        return "" if self.code == wanted.code else f"has Assay {self.assay} with different code"
 
 
 def worker_environment() -> WorkerEnvironment:
@@ -215,7 +215,7 @@ def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
     try:
         import distributed
     except ImportError as error:
-        raise SetupError("--cluster needs Dask", hint=install_hint("cluster")) from error
+        raise SetupError("cannot use --cluster: Dask is not installed", hint=install_hint("cluster")) from error
     stack.enter_context(_silenced_loggers())
     try:
         connect: Any = distributed.Client
@@ -224,7 +224,8 @@ def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
         return client
     except (OSError, TimeoutError) as error:
         raise SetupError(
-            f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler` and pass its address"
+            f"cannot connect to a scheduler at {address}: {error}",
+            hint="start one with `dask scheduler` and pass its address",
         ) from error
     except (ValueError, TypeError) as error:
         raise ConfigError(f"invalid cluster address {address!r}: {error}", hint="use tcp://HOST:8786") from error
@@ -265,16 +266,16 @@ def _check_workers(client: Client, address: str, timeouts: DaskTimeouts, wanted:
             return
         if silent and time.monotonic() > end:
             where, problem = min(silent.items())
-            hint = "stop or restart it; the scheduler still lists it"
+            hint = "restart the worker, or stop it"
             raise SetupError(f"the worker at {where} does not answer: {problem}", hint=hint)
         time.sleep(_RETRY)
 
 
 def _no_workers(address: str, seconds: float) -> SetupError:
     hint = f"start some with `dask worker {address} --nthreads 1`; finished cells are reused"
-    return SetupError(f"{address} had no worker for {seconds:.0f} s", hint=hint)
+    return SetupError(f"the scheduler at {address} had no workers for {seconds:.0f} s", hint=hint)
 
 
 def _scheduler_lost(address: str) -> SetupError:
-    hint = "restart it and repeat the run; finished cells are reused"
-    return SetupError(f"the scheduler at {address} is gone or cancelled a task", hint=hint)
+    hint = "restart the scheduler and repeat the run; finished cells are reused"
+    return SetupError(f"the scheduler at {address} stopped or cancelled a task", hint=hint)

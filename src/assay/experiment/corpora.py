@@ -309,8 +309,8 @@ def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
     known = sorted({form for query in gold.queries for form in query.forms})
     for form in forms or ():
         if form not in known:
-            hint = did_you_mean(form, known) or f"the gold set has the forms {', '.join(known)}"
-            raise GoldError(f"unknown form {form!r}", file=gold.source, hint=hint)
+            hint = did_you_mean(form, known) or f"the gold set has {', '.join(known)}"
+            raise GoldError(f"unknown phrasing {form!r}", file=gold.source, hint=hint)
 
 
 def _check_measures(gold: GoldSet) -> None:

@@ -69,7 +69,7 @@ class EngineCheck:
     def problems(self) -> tuple[str, ...]:
         """Problems to fix before the engine is measured."""
         if self.index_seconds is None:
-            return (self.answers[0].error or "it could not be opened",)
+            return (self.answers[0].error or "the engine could not be opened",)
         problems = [f"{answer.what}: {answer.error}" for answer in self.answers if answer.status is not Status.OK]
         real = [answer for answer in self.answers if answer.expected and answer.status is Status.OK]
         hits = [hit for answer in real for hit in answer.hits]

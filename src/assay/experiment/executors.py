@@ -125,7 +125,7 @@ def _task_lost(task: object, sent: int, error: BaseException) -> TaskLost:
     name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
     return TaskLost(
         f"{name} was lost {times} because its worker died: {reason}",
-        hint="it may need more memory: run it alone with --only ENGINE --jobs 1",
+        hint="run the engine alone, so that it has more memory: --only ENGINE --jobs 1",
     )
 
 
@@ -213,7 +213,7 @@ class ProcessExecutor:
             return worker.pool.submit(_call, function, *args).result()
         except BrokenExecutor as error:
             self._own.worker = None
-            message = "a worker process cannot be started"
+            message = "cannot start a worker process"
             if worker is not None:
                 with self._lock:
                     self._workers.discard(worker)

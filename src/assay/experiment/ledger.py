@@ -53,7 +53,9 @@ class AcceptanceRule:
     worst_repository: float = setting(-0.02, "reject if the gain of a repository is this or less; -1: no limit")
     # One query of 30 that falls from rank 1 to 2 changes its repository by 0.012, one of ten by 0.037: below 30, a
     # single query could reject a change.
-    repository_queries: int = setting(DEFAULT.small_set, "queries that a repository needs to reject a change")
+    repository_queries: int = setting(
+        DEFAULT.small_set, "minimum number of queries for a repository to reject a change"
+    )
 
     def __post_init__(self) -> None:
         known = [str(verdict) for verdict in Verdict]
@@ -63,7 +65,7 @@ class AcceptanceRule:
         if self.repository_queries < 1:
             raise ConfigError(
                 f"rule: repository_queries = {self.repository_queries}",
-                hint="it must be 1 or more",
+                hint="set it to 1 or more",
                 keys=["repository_queries"],
             )
 
@@ -88,7 +90,7 @@ def read_rule(values: object, where: str = "rule") -> AcceptanceRule:
     """Read a rule from the name of a preset, or from a table of conditions that may name a preset to change."""
     table = {"preset": values} if isinstance(values, str) else values
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{where} = {values!r}", hint="a table, or the name of a rule: " + ", ".join(PRESETS))
+        raise ConfigError(f"{where}: expected a table or a name, got {values!r}", hint="name " + " or ".join(PRESETS))
     name = table.get("preset", "significant")
     if name not in PRESETS:
         raise unknown_name(f"{where}: unknown rule", str(name), sorted(PRESETS), "rules")
@@ -320,7 +322,7 @@ def _parse_ledger(path: Path, scanned: LedgerScan) -> Ledger:
         try:
             entries.append(from_mapping(data, "entry"))
         except ConfigError as error:
-            hint = "was it written by another version of Assay?"
+            hint = "use the version of Assay that wrote the ledger"
             raise InputError(error.message, file=path, line=line, hint=hint) from error
     return Ledger(path, tuple(entries), scan_notes(path, scanned))
 
@@ -354,18 +356,19 @@ def _reject_known(ledger: Ledger, entries: Sequence[LedgerEntry]) -> None:
     for entry in entries:
         if other := known.get(entry.identity()):
             raise InputError(
-                f"{entry.new.engine} against {entry.old.engine} is entry {other.number} already: the same settings on "
-                "the same gold and corpora",
+                f"{entry.new.engine} against {entry.old.engine} is already entry {other.number}, "
+                "with the same settings, gold sets and corpora",
                 file=ledger.path,
                 line=other.number,
-                hint="--allow-duplicate adds it once more, if the program behind the settings changed",
+                hint="use --allow-duplicate if the program changed but its settings did not",
             )
 
 
 def find_entry(ledger: Ledger, number: int) -> LedgerEntry:
     if not 1 <= number <= len(ledger.entries):
-        hint = f"there are 1 to {len(ledger.entries)}" if ledger.entries else "the ledger is empty"
-        raise InputError(f"there is no entry {number}", file=ledger.path, hint=hint)
+        last = len(ledger.entries)
+        problem = f"expected an entry from 1 to {last}, got {number}" if last else "the ledger is empty"
+        raise InputError(problem, file=ledger.path, hint="`assay ledger list` lists the entries")
     return ledger.entries[number - 1]
 
 
@@ -425,7 +428,7 @@ def scan_notes(path: Path, scanned: LedgerScan) -> tuple[str, ...]:
         line = len(scanned.links) + 1
         notes.append(f"{path}:{line}: {scanned.torn} bytes of an incomplete entry; the next entry replaces them")
     if scanned.headless:
-        notes.append(f"{path}: its head file is missing, so lines removed from the end cannot be detected")
+        notes.append(f"{path}: the head file is missing, so lines removed from the end cannot be detected")
     return tuple(notes)
 
 
@@ -435,7 +438,7 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
+        message = f"cannot read the file: {error.strerror or error}"
         raise InputError(message, file=path, hint="check its permissions") from error
 
 
@@ -448,7 +451,7 @@ def _read_head(path: Path) -> tuple[tuple[int, str] | None, list[ChainError]]:
         data = json.loads(raw)
         return (int(data["entries"]), str(data["hash"])), []
     except (ValueError, TypeError, KeyError):
-        message = f"{ledger_head(path).name} beside it is damaged, so missing lines cannot be detected"
+        message = f"the head file {ledger_head(path).name} is damaged, so missing lines cannot be detected"
         return None, [ChainError(1, message)]
 
 
@@ -466,7 +469,11 @@ def _verify_chain(lines: Sequence[bytes]) -> tuple[list[_Link], list[ChainError]
     for number, line in enumerate(lines, 1):
         own = _valid_hash(line)
         if own is None:
-            text = "was changed after it was written" if line.startswith(LEDGER_START) else "is not a ledger entry"
+            text = (
+                "the line was changed after it was written"
+                if line.startswith(LEDGER_START)
+                else "expected a ledger entry"
+            )
             problems.append(ChainError(number, text))
             stated = _HASHED.fullmatch(line)
             last = stated[2].decode() if stated else None
@@ -481,7 +488,7 @@ def _verify_chain(lines: Sequence[bytes]) -> tuple[list[_Link], list[ChainError]
 
 def _misplacement(data: Mapping[str, Any], number: int, last: str | None) -> str:
     if data.get("assay_ledger") != _FORMAT:
-        return f"has format {data.get('assay_ledger')}, this Assay reads {_FORMAT}"
+        return f"expected ledger format {_FORMAT}, got {data.get('assay_ledger')}"
     if last is not None and data.get("before") != last:
         return f"entry {data.get('number')} does not follow the line before: a line was removed or moved"
     if data.get("number") != number:
@@ -497,14 +504,14 @@ def _compare_head(
     entries, last_hash = head
     missing = entries - len(lines)
     if missing > 0 and torn:
-        yield ChainError(len(lines) + 1, "is cut off, though it was complete before")
+        yield ChainError(len(lines) + 1, "the line is cut off, but was complete before")
     elif missing > 0:
         text = f"{missing} {'line is' if missing == 1 else 'lines are'} missing at the end"
         yield ChainError(len(lines) + 1, text)
     elif entries:
         last = next((data for line, data in links if line == entries), None)
         if last is not None and last["hash"] != last_hash:
-            yield ChainError(entries, "is not the line that was written there: it, or one before it, was replaced")
+            yield ChainError(entries, "the line, or one before it, was replaced")
 
 
 def add_hash(body: dict[str, Any]) -> dict[str, Any]:
@@ -543,7 +550,8 @@ def ledger_plan(spec: Spec, file: str | None = None, rule: str | None = None) ->
         raise (error if rule is not None else locate_error(error, spec, "ledger")) from error
     path = Path(file) if file else spec.directory / settings.file
     if not path.name.endswith(LEDGER_FILE):
-        hint = f"choose a name that ends in {LEDGER_FILE}, which keeps the file out of corpora"
-        problem = ConfigError(f"file = {str(path)!r}", hint=hint, keys=["file"])
+        hint = f"rename it, for example to my-{LEDGER_FILE}: corpora exclude such files"
+        message = f"file = {str(path)!r}: expected a name that ends in {LEDGER_FILE}"
+        problem = ConfigError(message, hint=hint, keys=["file"])
         raise problem if file else locate_error(problem, spec, "ledger")
     return LedgerPlan(path, chosen)

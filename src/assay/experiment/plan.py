@@ -278,9 +278,7 @@ def select_engines(spec: Spec) -> tuple[tuple[RunEntry, ...], dict[str, str]]:
     chosen = tuple(entry for entry in wanted if entry.name not in lacking)
     if not any(entry.name in spec.engines or entry.variation for entry in chosen) and lacking:
         name, reason = next(iter(lacking.items()))
-        raise ConfigError(
-            f"no engine left to run: {name}: {reason}", hint="install what is missing, or choose other engines"
-        )
+        raise ConfigError(f"cannot run {name}: {reason}", hint="fix the reason, or choose other engines")
     return chosen, lacking
 
 

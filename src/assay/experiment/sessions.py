@@ -286,7 +286,7 @@ class _EngineSession:
 def engine_record(name: str, engine: FullEngine, rankings: Iterable[Ranking], notes: Iterable[str]) -> EngineRun:
     """Return the record of an engine on one gold set, without secrets and resources."""
     redactor = make_redactor(engine.secrets)
-    oversampled = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
+    oversampled = [f"requested {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
     # A keywords engine under another name was declared by the user, so it is under test.
     renamed = engine.role == "reference" and name != BASELINE
     return EngineRun(

@@ -37,7 +37,7 @@ from assay.types import Suite
 T = TypeVar("T")
 SUFFIX: Final = ".jsonl.gz"
 _FORMAT: Final = 1
-_HINT: Final = "four shards are 1/4, 2/4, 3/4 and 4/4"
+_HINT: Final = "for four shards, use 1/4, 2/4, 3/4 and 4/4"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -160,7 +160,9 @@ def _verified_lines(path: Path) -> list[bytes]:
     try:
         data = gzip.decompress(path.read_bytes())
     except FileNotFoundError as error:
-        raise InputError("no such file", file=path, hint="name a file or a directory of shards") from error
+        raise InputError(
+            "no such file", file=path, hint="pass shard files, or directories that contain them"
+        ) from error
     except (OSError, EOFError, zlib.error) as error:
         raise _broken(path, f"cannot read the shard: {error}") from error
     body, _, last = data.rstrip(b"\n").rpartition(b"\n")
@@ -173,7 +175,7 @@ def _verified_lines(path: Path) -> list[bytes]:
 def _broken(path: Path, message: str) -> InputError:
     match = re.match(r"0*(\d+)-of-(\d+)", path.name)
     name = f"{match[1]}/{match[2]}" if match else "I/N"
-    return InputError(message, file=path, hint=f"run that shard again: assay run --shard {name}")
+    return InputError(message, file=path, hint=f"repeat the shard: assay run --shard {name}")
 
 
 _Parts = Mapping[Path, ShardResult]
@@ -216,7 +218,7 @@ def _check_same_plan(parts: _Parts) -> None:
             raise NotComparableError(f"{problem} {first_path}", file=path, hint=hint)
         if first.shard.of != part.shard.of:
             message = f"this is shard {part.shard}, but {first_path} is {first.shard}"
-            raise NotComparableError(message, file=path, hint="merge the shards of one division only")
+            raise NotComparableError(message, file=path, hint="merge only shards of one run")
 
 
 def _check_complete(parts: _Parts) -> None:

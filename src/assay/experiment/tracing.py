@@ -59,7 +59,7 @@ def choose_explainable(run: Run, name: str | None) -> EngineRun:
     if len(chosen) == 1:
         return chosen[0]
     if not known:
-        raise ConfigError("no engine of this run can be traced", hint="only builtin engines can")
+        raise ConfigError("no engine of this run can be traced", hint="repeat the run with a builtin engine")
     problem = "several engines of this run can be traced" if name is None else f"cannot trace {name!r}"
     raise ConfigError(problem, hint=f"name one with --engine: {', '.join(engine.name for engine in known)}")
 
@@ -69,7 +69,7 @@ def rebuild_engine(engine: EngineRun) -> FullEngine:
     try:
         return make_engine(dict(engine.config))
     except ConfigError as error:
-        raise ConfigError(error.message, hint="the run was made by another version of Assay: repeat it") from error
+        raise ConfigError(error.message, hint="repeat the run with this version of Assay") from error
 
 
 def trace_queries(

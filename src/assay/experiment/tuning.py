@@ -55,7 +55,7 @@ class BaseEngine:
 def find_base(spec: Spec, name: str | None) -> BaseEngine:
     """Return the named engine; by default the only one, or builtin if none is declared."""
     if name is None and len(spec.engines) > 1:
-        raise ConfigError(f"there are several engines: {', '.join(spec.engines)}", hint="name one of them")
+        raise ConfigError(f"expected one engine, got {', '.join(spec.engines)}", hint="name one of them")
     alone = with_engines(spec, [name or next(iter(spec.engines), "builtin")])
     label, engine = next(iter(declared_engines(alone).items()))
     alone = replace(alone, references=False, baseline=label, family=(), only=(), tables=())
@@ -83,14 +83,14 @@ class TuneSettings:
     def __post_init__(self) -> None:
         for key in ("partitions", "most"):
             if getattr(self, key) < 1:
-                raise ConfigError(f"{key} = {getattr(self, key)}", hint="it must be 1 or more", keys=[key])
+                raise ConfigError(f"{key} = {getattr(self, key)}", hint=f"set {key} to 1 or more", keys=[key])
 
 
 def parse_param(text: str) -> tuple[str, tuple[object, ...]]:
     """Parse `KEY=V1,V2` into a setting and its values, which are TOML or texts without quotes."""
     key, equals, rest = text.partition("=")
     if not equals or not key.strip() or not rest.strip():
-        raise ConfigError(f"--param {text}", hint="write it like --param search.stem.files=0.2,0.4")
+        raise ConfigError(f"expected --param KEY=V1,V2, got {text!r}", hint="such as search.stem.files=0.2,0.4")
     try:
         values = tomllib.loads(f"v = [{rest}]")["v"]
     except tomllib.TOMLDecodeError:
@@ -111,13 +111,11 @@ def grid_points(
 ) -> tuple[GridPoint, ...]:
     """Return every combination of values, except the one that equals the engine's settings."""
     if not params:
-        raise ConfigError(
-            "there is no parameter to tune", hint="--param search.stem.files=0.2,0.4, or params under [tune]"
-        )
+        raise ConfigError("no parameters to tune", hint="add --param search.stem.files=0.2,0.4, or params in [tune]")
     size = prod(len(values) for values in params.values())
     if size > most:
         hint = "reduce the values or params, or increase most"
-        message = f"params: the grid has {size} points, at most {most} are tried"
+        message = f"params: expected at most {most} grid points, got {size}"
         raise ConfigError(message, hint=hint, keys=["params"])
     own = partial(own_value, settings)
     found = []
@@ -127,7 +125,7 @@ def grid_points(
             found.append(GridPoint(change, moved))
     if not found:
         message = "params: the only point equals the engine's settings"
-        raise ConfigError(message, hint="name other values", keys=["params"])
+        raise ConfigError(message, hint="add other values", keys=["params"])
     return tuple(found)
 
 
@@ -279,7 +277,7 @@ def split_half(
     parts = partition(units, cluster)
     if parts.count < _FEWEST_CLUSTERS:
         raise GoldError(
-            f"{parts.nouns} cannot be halved: at least {_FEWEST_CLUSTERS} are needed",
+            f"cannot halve {parts.nouns}: expected at least {_FEWEST_CLUSTERS}",
             hint="tune on more queries; `assay plan` estimates how many",
         )
     table = cluster_table((values if higher_is_better else -values).T, parts)

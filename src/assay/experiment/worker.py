@@ -242,7 +242,7 @@ def _corpus_changed(prepared: PreparedGold) -> CorpusError:
 def _check_code(access: CorpusAccess) -> None:
     if access.code and access.code != package_digest():
         raise SetupError(
-            f"the Assay on {socket.gethostname()} differs from the one that planned the run",
+            f"the code of Assay on {socket.gethostname()} differs from that of the planning process",
             hint="install the same version on every worker and restart them",
         )
 

@@ -72,7 +72,7 @@ def measure_engine(run: Run, claim: AnalysisPlan, engine: str) -> MeasuredChange
     check_plan(claim, run.k, [engine.name for engine in run.engines])
     new, old = _find_engine(run, engine), _find_engine(run, baseline)
     if new is old:
-        raise ConfigError(f"{new.name} is compared with itself", hint="name another --baseline")
+        raise ConfigError(f"cannot compare {new.name} with itself", hint="name another --baseline")
     together = not family and engine in compared_engines(run, baseline)
     comparison = compare_engines(run, claim, None if together else engine)
     row = next((row for row in comparison.rows if row.engine == engine), None)
@@ -99,7 +99,7 @@ def measure_runs(
     require_comparable(old_run, new_run)
     changed = changed_corpora(old_run, new_run)
     if changed and not allow_changed_corpus:
-        raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus records the change anyway")
+        raise NotComparableError(" ".join(changed), hint="add --allow-changed-corpus to compare anyway")
     old, new = _find_engine(old_run, engines[0]), _find_engine(new_run, engines[1])
     failed = [e.name for run, e in ((old_run, old), (new_run, new)) if e.name in failed_engines(run)]
     if failed:
@@ -119,7 +119,7 @@ def _find_engine(run: Run, name: str) -> EngineRun:
     for engine in run.engines:
         if engine.name == name:
             return engine
-    hint = f"there are: {', '.join(engine.name for engine in run.engines)}"
+    hint = f"known: {', '.join(engine.name for engine in run.engines)}"
     raise ConfigError(f"no engine {name!r} in this run", hint=hint)
 
 

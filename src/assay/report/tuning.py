@@ -58,10 +58,10 @@ def tune_report(
     names = ", ".join(sorted(failed))
     left = tuple(point for point in points if point.change.name not in failed)
     if engine in failed or not left:
-        raise EngineError(f"{names} failed on every query", hint=f"assay engines check {sorted(failed)[0]}")
+        raise EngineError(f"{names} failed on every query", hint=f"run `assay engines check {sorted(failed)[0]}`")
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
     if failed:
-        notes = (*notes, DataNote("failed", f"Failed, left out of the grid: {names} failed on every query."))
+        notes = (*notes, DataNote("failed", f"Left out of the grid, because every query failed: {names}."))
     return TuneReport(tune_scores(scores, engine, left, claim, partitions), left, tuple(notes))
 
 

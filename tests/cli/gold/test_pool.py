@@ -138,12 +138,12 @@ def test_a_score_says_that_the_set_changed_since_the_run(ran, capsys):
     (ran / "gold.yaml").write_text(text.replace("which percentage is charged", "which share is charged"))
     code, out, err = call(capsys, "score", "results", "--json", "--quiet")
     assert code == 0
-    assert "gold.yaml changed since this run: 1 query; run again" in err
+    assert "gold.yaml: 1 query changed since this run; repeat the run" in err
     assert list(json.loads(out)["gold_changed"].values()) == [1]
     (ran / "gold.yaml").write_text(
         text + "  - {id: new, retrieval: {primary: [shop/receipt.py]}, cognitive: {human: who prints?}}\n"
     )
-    assert "changed since this run: 1 query; run again" in call(capsys, "score", "results")[2]
+    assert "1 query changed since this run; repeat the run" in call(capsys, "score", "results")[2]
     (ran / "gold.yaml").write_text("- half a file")
     assert call(capsys, "score", "results")[0] == 0
     (ran / "gold.yaml").unlink()
@@ -204,7 +204,7 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
     ("arguments", "message"),
     [
         (["none.yaml", "results"], "no such file"),
-        (["gold.yaml", "nowhere"], "no such folder"),
+        (["gold.yaml", "nowhere"], "no such directory"),
         (["gold.yaml", "results", "--depth", "0"], "at least 1"),
         (["gold.yaml", "results", "--limit", "0"], "--limit 0"),
         (["gold.yaml", "results", "--measure", "nDCG"], "needs a cutoff"),

@@ -110,13 +110,13 @@ def stranger(cluster, tmp_path, monkeypatch):
 
 def test_worker_with_other_code_is_refused_before_anything_runs(cluster, stranger):
     stranger()
-    with pytest.raises(SetupError, match=r"the worker on .+ \(tcp://127.* has different code of Assay"):
+    with pytest.raises(SetupError, match=r"the worker on .+ \(tcp://127.* has Assay .+ with different code"):
         DaskExecutor(cluster.address, PATIENT)
 
 
 def test_worker_with_other_code_that_joins_later_refuses_the_task(executor, stranger, tmp_path):
     stranger()
-    with pytest.raises(SetupError, match=r"the worker on .+ has different code of Assay"):
+    with pytest.raises(SetupError, match=r"the worker on .+ has Assay .+ with different code"):
         list(iter_results(executor, do, [Job("never", str(tmp_path))]))
     assert not begun(tmp_path, "never")
 

@@ -55,7 +55,7 @@ def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster
 
 
 def test_address_where_nobody_answers():
-    with pytest.raises(SetupError, match="no scheduler answers at tcp://127.0.0.1:9"):
+    with pytest.raises(SetupError, match="cannot connect to a scheduler at tcp://127.0.0.1:9"):
         DaskExecutor("tcp://127.0.0.1:9", DaskTimeouts(connect=0.1))
 
 
@@ -66,7 +66,7 @@ def test_address_that_is_none():
 
 def test_missing_package_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(SetupError, match="--cluster needs Dask") as caught:
+    with pytest.raises(SetupError, match="cannot use --cluster: Dask is not installed") as caught:
         DaskExecutor("tcp://127.0.0.1:9")
     assert "[cluster]" in str(caught.value)
 
@@ -77,7 +77,7 @@ def test_worker_says_how_its_installation_differs():
     assert ours.difference(replace(ours, host="other")) == ""
     assert ours.difference(replace(ours, assay="0.0")) == f"has Assay {ours.assay}, not 0.0"
     assert ours.difference(replace(ours, python="CPython 2.7")) == f"has Python {ours.python}, not CPython 2.7"
-    assert ours.difference(replace(ours, code="other")) == f"has different code of Assay {ours.assay}"
+    assert ours.difference(replace(ours, code="other")) == f"has Assay {ours.assay} with different code"
 
 
 SECRET = "hunter2-hunter2"

@@ -44,7 +44,7 @@ def test_entries_read_back_as_they_were_added(tmp_path):
     assert [one.number for one in book.entries] == [1, 2, 3]
     assert [one.tried for one in book.entries] == [0, 1, 2]
     assert find_entry(book, 2).title == "change 2"
-    with pytest.raises(InputError, match="no entry 4"):
+    with pytest.raises(InputError, match="got 4"):
         find_entry(book, 4)
 
 
@@ -193,7 +193,7 @@ def test_a_last_line_without_its_line_end_is_whole(tmp_path):
 def test_a_file_of_another_kind_is_refused(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"when": "2026"}\n')
-    with pytest.raises(InputError, match="not a ledger entry"):
+    with pytest.raises(InputError, match="expected a ledger entry"):
         read_ledger(path)
     os.remove(path)
     os.mkfifo(path)
@@ -214,7 +214,7 @@ def test_an_entry_that_does_not_fit_is_told_with_its_line(tmp_path):
 def test_the_same_comparison_twice_is_refused_unless_again(tmp_path):
     path = tmp_path / "ledger.jsonl"
     add_entries(path, [entry(1), entry(2)])
-    with pytest.raises(InputError, match="is entry 2 already") as error:
+    with pytest.raises(InputError, match="is already entry 2") as error:
         add_entries(path, [entry(2)])
     assert error.value.line == 2
     assert add_entries(path, [entry(2)], again=True)[0].number == 3
@@ -242,7 +242,7 @@ def test_a_disk_that_is_full_is_told_and_no_entry_is_lost(tmp_path, monkeypatch)
 
 def test_a_place_that_is_no_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read"):
         add_entries(tmp_path / "file" / "ledger.jsonl", [entry(1)])
 
 

@@ -94,7 +94,7 @@ def test_a_rule_is_read_by_name_or_as_a_table():
         ({"verdict": ["bettr"]}, "did you mean 'better'"),
         ({"least": "much"}, "least"),
         ({"repository_queries": 0}, "repository_queries"),
-        (7, "rule = 7"),
+        (7, "rule: expected a table or a name, got 7"),
     ],
 )
 def test_what_is_wrong_with_a_rule_is_told(wrong, said):

@@ -36,7 +36,7 @@ def test_run_asks_only_the_forms_that_are_wanted(shop):
 
 
 def test_run_with_a_form_that_nobody_has_is_refused(shop):
-    with pytest.raises(GoldError, match="unknown form 'cross_module'"):
+    with pytest.raises(GoldError, match="unknown phrasing 'cross_module'"):
         run({"mine": everything}, load_gold("gold.yaml"), forms=["cross_module"])
 
 

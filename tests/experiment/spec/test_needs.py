@@ -42,7 +42,7 @@ def test_need_that_is_unmet_says_why(machine, need, word):
 
 def test_all_that_is_missing_is_said_at_once(machine):
     said = str(missing_requirement(["env:ASSAY_TEST_GONE", "tool:no-such-tool"]))
-    assert said == "the variable ASSAY_TEST_GONE is not set; no-such-tool is not on the PATH"
+    assert said == "the environment variable ASSAY_TEST_GONE is not set; no-such-tool is not on the PATH"
 
 
 @pytest.mark.parametrize("need", ["rg", "tools:rg", "env:", "extra:trian", ":x"])

@@ -69,7 +69,7 @@ WRONG = {
     "need": '[engines.mine]\nkind = "builtin"\nrequires = ["rg"]\n',
     "strategy": '[sweeps.w]\nengine = "mine"\nstrategy = "random"\n',
     "key of a variant": "[variants.x]\nsets = {}\n",
-    "no value": '[sweeps.w]\nengine = "mine"\nparams = { a = [] }\n',
+    "expected --set KEY=VALUE": '[sweeps.w]\nengine = "mine"\nparams = { a = [] }\n',
 }
 
 

@@ -100,7 +100,7 @@ def test_intents_are_halved_inside_each_of_a_few_repositories():
 
 
 def test_too_few_clusters_are_refused():
-    with pytest.raises(GoldError, match="3 intents cannot be halved"):
+    with pytest.raises(GoldError, match="cannot halve 3 intents"):
         split_half(np.zeros((2, 3)), (0, 1), units_of([0, 0, 0]), partitions=20)
 
 

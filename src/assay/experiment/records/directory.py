@@ -71,7 +71,7 @@ _FORMAT = 2  # of run.json
 
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
 _GIT = f"""\
-# The rest of this folder is small, changes line by line and belongs into version control.
+# Commit the other files of this directory: they are small and change line by line.
 {HTML}
 {TIMINGS}
 *.parquet
@@ -141,14 +141,14 @@ def read_earlier_run(directory: Path) -> Run | None:
 def check_directory(directory: Path) -> Path:
     """Return the directory; raise InputError if a run cannot be written there."""
     if directory.exists() and not directory.is_dir():
-        raise InputError("is a file, not a directory", file=directory, hint="pass another --out")
+        raise InputError("expected a directory, got a file", file=directory, hint="pass another --out")
     if not _is_ours(directory):
         raise InputError(
             "contains files that are not a run", file=directory, hint="pass a new or empty directory as --out"
         )
     existing = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
-        raise InputError("cannot be written", file=existing, hint="check its permissions, or pass another --out")
+        raise InputError("not a writable directory", file=existing, hint="check its permissions, or pass another --out")
     return directory
 
 
@@ -201,7 +201,7 @@ def read_snapshot(directory: Path) -> tuple[dict[str, Any], dict[str, str]]:
             if _manifest_text(directory) == text:  # no writer is active: the run is broken
                 raise
         time.sleep(_READ_PAUSE)
-    raise _broken(directory, "another process rewrites the run all the time")
+    raise InputError("the run is being replaced", file=directory, hint="repeat when no other process writes it")
 
 
 def peek_snapshot(directory: Path) -> tuple[str, Mapping[str, Any]]:
@@ -222,16 +222,16 @@ def _manifest_text(directory: Path) -> str:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as error:
-            raise _broken(directory, f"run.json cannot be read: {error}") from error
-    raise InputError("there is no run here", file=directory, hint=_missing_run_hint(directory))
+            raise _broken(directory, f"cannot read run.json: {error}") from error
+    raise InputError("no run found", file=directory, hint=_missing_run_hint(directory))
 
 
 def _missing_run_hint(directory: Path) -> str:
     if repeats := repeats_in(directory):
-        return f"it contains repeats of a run: try {repeats[0]}, or all of them with `assay gate {directory}`"
+        return f"pass one repeat, such as {repeats[0]}; `assay gate {directory}` uses all repeats"
     below = [str(path) for path in sorted(directory.glob("[!.]*")) if is_run(path)]
     if below:
-        return f"it contains runs: try {' or '.join(below[:_SHOWN_RUNS])}"
+        return f"pass {' or '.join(below[:_SHOWN_RUNS])}"
     return (
         f"make one with `assay run --out {directory}`"
         if _is_ours(directory)
@@ -243,14 +243,14 @@ def _parse_manifest(directory: Path, text: str) -> dict[str, Any]:
     try:
         manifest = json.loads(text)
     except ValueError as error:
-        raise _broken(directory, f"run.json cannot be read: {error}") from error
+        raise _broken(directory, f"cannot read run.json: {error}") from error
     if not isinstance(manifest, dict) or "assay_run" not in manifest:
         raise _broken(directory, "run.json is not an Assay run")
     if manifest["assay_run"] != _FORMAT:
         raise InputError(
-            f"the run has format {manifest['assay_run']}, this Assay reads {_FORMAT}",
+            f"expected run format {_FORMAT}, got {manifest['assay_run']}",
             file=directory / MANIFEST,
-            hint="score it with the Assay version in its header, or run it again",
+            hint="use the Assay version in its header, or repeat the run",
         )
     if not isinstance(manifest.get("members"), dict):
         raise _broken(directory, "run.json names no members")
@@ -268,7 +268,7 @@ def _member(directory: Path, name: str, digest: str) -> str:
         except (OSError, UnicodeDecodeError):
             continue
     else:
-        raise _broken(directory, f"{name} cannot be read")
+        raise _broken(directory, f"cannot read {name}")
     if bytes_digest(data) != digest:
         raise _broken(directory, f"{name} was changed after the run")
     return text
@@ -280,7 +280,7 @@ def _is_inside(name: str) -> bool:
 
 
 def _broken(directory: Path, message: str) -> InputError:
-    return InputError(message, file=directory, hint="run it again; records are never edited by hand")
+    return InputError(message, file=directory, hint="repeat the run, or restore the directory")
 
 
 def _replace_snapshot(directory: Path, manifest: Mapping[str, object], members: Mapping[str, str]) -> None:

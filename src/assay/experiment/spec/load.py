@@ -140,7 +140,7 @@ def _load_layers(path: Path, chain: tuple[Path, ...] = (), parent: ConfigLayer |
         if name.startswith(PRESET):
             extended = _shipped_path(name.removeprefix(PRESET), layer)
         elif not (extended := layer.directory / name).is_file():
-            raise layer.error(f"extends {name!r}: no such file", f"looked at {extended}", EXTENDS)
+            raise layer.error(f"extends {name!r}: no such file", f"create {extended}, or correct the name", EXTENDS)
         yield from _load_layers(extended, (*chain, real), layer)
     yield _normalize(replace(layer, data={key: value for key, value in file.data.items() if key != EXTENDS}))
 
@@ -156,7 +156,7 @@ def _shipped_path(name: str, layer: ConfigLayer | None) -> Path:
 def _flag_layer(text: str) -> ConfigLayer:
     layer = ConfigLayer(parse_override(text), flag=f"--set {text}")
     if EXTENDS in layer.data:
-        raise layer.error("extends cannot be set", "name the file with --config, or --preset")
+        raise layer.error("cannot change extends", "use --config FILE or --preset NAME")
     return _normalize(layer)
 
 
@@ -191,7 +191,7 @@ def _extended_names(layer: ConfigLayer) -> list[str]:
     value = layer.data.get(EXTENDS, [])
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise layer.error(f"{EXTENDS} = {value!r}", 'a file, a list of files, or "preset:NAME"', EXTENDS)
+        raise layer.error(f"{EXTENDS} = {value!r}", 'name a file, a list of files, or "preset:NAME"', EXTENDS)
     return names
 
 
@@ -217,12 +217,12 @@ def _check_tables(config: MergedConfig) -> None:
     for name, value in config.data.items():
         _check_known(config, name, TABLES, (), f"[{name}]")
         if not isinstance(value, Mapping):
-            raise config.error(f"[{name}] must be a table", "see `assay init` for a commented file", name)
+            raise config.error(f"expected a table [{name}]", "see `assay init` for a commented file", name)
         for key in value if name == "run" else ():
             _check_known(config, key, KEYS, ("run",), f"[run] {key}")
         for inner, table in value.items() if name in ("engines", "variants", "sweeps") else ():
             if not isinstance(table, Mapping):
-                message = f"[{name}.{inner}] must be a table"
+                message = f"expected a table [{name}.{inner}]"
                 raise config.error(message, "see `assay init` for an example", name, inner)
 
 
@@ -271,7 +271,7 @@ def _records(config: MergedConfig, table: str, record: type[T], known: Sequence[
         for key, value in params.items() if isinstance(params, Mapping) else ():
             if not isinstance(value, list | tuple):
                 hint = f"write a list of values to try, such as [{json.dumps(value, default=str)}]"
-                raise config.error(f"params: {key} = {value!r}", hint, table, name, "params")
+                raise config.error(f"params: expected a list for {key}, got {value!r}", hint, table, name, "params")
         yield name, record(**{key: _coerce(config, v, hints[key], table, name, key) for key, v in values.items()})
 
 

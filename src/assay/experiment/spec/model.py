@@ -265,18 +265,18 @@ def check(spec: Spec) -> Spec:
     """Return the specification; raise ConfigError for an invalid value."""
     for key in ("k", "timeout", "index_timeout"):
         if not getattr(spec, key) > 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be more than 0", keys=[key])
+            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"set {key} to a positive number", keys=[key])
     for key in ("max_timeouts", "threads", "jobs"):
         if (getattr(spec, key) or 0) < 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be 0 or more", keys=[key])
+            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"set {key} to 0 or more", keys=[key])
     check_encodable(spec.engines)
     for name, engine in spec.engines.items():
         kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")
         if name in REFERENCES and kind != name:
             raise ConfigError(f"{name!r} is the name of a reference engine", hint="choose another name")
     if spec.times and spec.jobs is not None:
-        hint = "parallel engines disturb each other's times: remove one of the two"
-        raise ConfigError("times = true with jobs", hint=hint, keys=["times"])
+        hint = "remove one of them: parallel engines affect each other's times"
+        raise ConfigError("times = true cannot be combined with jobs", hint=hint, keys=["times"])
     for name in spec.tables:
         if name not in TABLE_NAMES:
             raise ConfigError(f"tables = {name!r}: unknown table", hint=_known(name, TABLE_NAMES), keys=["tables"])

@@ -104,7 +104,7 @@ def expand(spec: Spec) -> tuple[RunEntry, ...]:
     own += [*_expand_variants(spec, declared), *_expand_sweeps(spec, declared)]
     if not own:
         location = location_of(spec, f"engines.{next(iter(declared))}")
-        raise location.error("every engine is a template: nothing runs", "declare a variant, or remove template")
+        raise location.error("no engine to run: all engines are templates", "declare a variant, or remove template")
     by_name: dict[str, RunEntry] = {}
     for entry in own:
         if entry.name in REFERENCES and entry.variation:
@@ -149,7 +149,7 @@ def _expand_variants(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[R
         location = location_of(spec, f"variants.{name}")
         with _located(location, name):
             if not variant.set:
-                raise ConfigError("set is empty: it changes nothing", hint='set = { "search.stem.files" = 0.2 }')
+                raise ConfigError("set is empty", hint='for example set = { "search.stem.files" = 0.2 }')
             base = _base_engine(variant.engine, declared, spec)
             yield _variant_entry(name, base, VariantInfo(base.name, variant.set), variant.requires, location)
 
@@ -177,7 +177,7 @@ def _located(location: ConfigLocation, name: str) -> Iterator[None]:
 def _base_engine(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> RunEntry:
     if name not in declared and name in spec.variants:
         hint = f"name the engine of that variant: {spec.variants[name].engine!r}"
-        raise ConfigError(f"engine = {name!r}: {name} is a variant", hint=hint)
+        raise ConfigError(f"engine = {name!r}: expected an engine, got a variant", hint=hint)
     if name not in declared:
         hint = did_you_mean(name, declared) or f"declared: {', '.join(declared)}; add [engines.{name}] for another"
         raise ConfigError(f"engine = {name!r} is not declared", hint=hint)
@@ -299,7 +299,7 @@ def _check_sweep(sweep: Sweep) -> None:
             raise ConfigError(f"parts: no setting switches off {part!r}", hint=_EXAMPLES["parts"])
     size = math.prod(map(len, sweep.params.values()))
     if sweep.strategy == "grid" and size > MOST_POINTS:
-        raise ConfigError(f"a grid of {size:,} points", hint=f"at most {MOST_POINTS:,}; remove values, or use tune")
+        raise ConfigError(f"expected at most {MOST_POINTS:,} grid points, got {size:,}", hint="remove values")
 
 
 def _grid_points(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[SettingChange]:
@@ -372,13 +372,13 @@ def parse_override(text: str) -> dict[str, Any]:
     """Parse `TABLE.KEY=VALUE`, where the value is TOML or a text without quotes."""
     key, equals, value = text.partition("=")
     if not equals:
-        raise ConfigError(f"--set {text}: there is no value", hint="write it like --set run.k=20")
+        raise ConfigError(f"--set {text}: expected KEY=VALUE", hint="for example --set run.k=20")
     for written in (text, f"{key} = {json.dumps(value.strip())}"):
         try:
             return tomllib.loads(written)
         except tomllib.TOMLDecodeError:
             continue
-    raise ConfigError(f"--set {text}: not TOML", hint="write it like --set run.k=20; quote keys that contain dots")
+    raise ConfigError(f"--set {text}: invalid key", hint="write a TOML key: --set run.k=20")
 
 
 def environment_note(spec: Spec) -> str:
@@ -413,11 +413,14 @@ def missing_requirement(requires: Sequence[str]) -> str | None:
 def _read_requires(requires: object) -> tuple[str, ...]:
     items = [requires] if isinstance(requires, str) else requires
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        raise ConfigError(f"requires = {requires!r}", hint='a list such as ["env:NAME", "tool:rg", "extra:parquet"]')
+        raise ConfigError(
+            f"requires: expected a list of texts, got {requires!r}",
+            hint='for example ["tool:rg"]',
+        )
     for item in items:
         kind, _, name = item.partition(":")
         if kind not in ("env", "tool", "extra") or not name.strip():
-            raise ConfigError(f"requires = {item!r}", hint="env:NAME, tool:NAME or extra:NAME")
+            raise ConfigError(f"requires = {item!r}", hint="use env:NAME, tool:NAME or extra:NAME")
         if kind == "extra" and name not in extras():
             hint = did_you_mean(name, extras()) or f"extras of Assay: {', '.join(extras()) or 'none'}"
             raise ConfigError(f"requires = {item!r}: unknown extra", hint=hint)
@@ -427,7 +430,7 @@ def _read_requires(requires: object) -> tuple[str, ...]:
 def _missing(requirement: str) -> str | None:
     kind, _, name = requirement.partition(":")
     if kind == "env":
-        return None if os.environ.get(name) else f"the variable {name} is not set"
+        return None if os.environ.get(name) else f"the environment variable {name} is not set"
     if kind == "tool":
         return None if shutil.which(name) else f"{name} is not on the PATH"
     absent = [package for package in extras()[name] if not any(metadata.distributions(name=package))]
