@@ -197,7 +197,7 @@ def lines_of(path):
     [
         ("{", "Expecting property name"),
         ("<<<<<<< HEAD", "Expecting value"),
-        ("[]", "expected a line of assay/history/1"),
+        ("[]", "expected the schema 'assay/history/1'"),
         ('{"schema": "assay/history/1", "date": "2026-01-01"}', "missing setting 'commit'"),
         ('{"schema": "assay/history/1", "mean": NaN}', "expected a finite number"),
     ],
