@@ -108,7 +108,8 @@ def test_report_shows_the_numbers_of_results_json(browser: Tab, sample: Path, re
     tab = all_drawn(opened(browser, sample))
     row = next(one for one in results["comparison"]["rows"] if one["engine"] == results["challenger"])
     difference = f"{row['difference']:+.3f}".replace("-", "−")
-    assert f"{row['baseline_mean']:.3f} → {row['mean']:.3f}, difference {difference} (95% CI" in tab.text(".answer")
+    answer = tab.text(".answer")
+    assert f" {row['baseline_mean']:.3f} → {row['engine']} {row['mean']:.3f}, difference {difference} (95% CI" in answer
     compared = next(line for line in cells(tab, "#section-differences table") if line[0] == row["engine"])
     assert compared[3:5] == [f"{row['p_adjusted']:.4f}", f"{row['p']:.4f}"]
     assert f"{row['wins']}/{row['ties']}/{row['losses']}" in compared
