@@ -1,8 +1,8 @@
 """Assay's own index behind each transport: rankings are those of the builtin engine, hit for hit."""
 
-from __future__ from dataclasses import replace
-import annotations
+from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
