@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -106,5 +105,5 @@ def test_rankings_are_those_of_the_builtin_engine(found, transport):
     assert len(found["builtin"]) == 2
     expected = found["builtin"]
     if transport == "mcp":  # text for agents, without scores
-        expected = [tuple(replace(hit, score=None) for hit in hits) for hits in expected]
+        expected = [tuple(hit._replace(score=None) for hit in hits) for hits in expected]
     assert found[transport] == expected
