@@ -248,7 +248,7 @@ def test_sealed_results_are_not_read(shop):
 
 
 @pytest.mark.parametrize(
-    ("folder", "said"), [("..", "outside"), ("shop", "there is no run here"), ("no", "no such run")]
+    ("folder", "said"), [("..", "outside"), ("shop", "no run found"), ("no", "no such run")]
 )
 def test_report_of_no_run_is_refused(shop, folder, said):
     assert said in refused(serve(shop), "read_report", folder=folder)

@@ -280,7 +280,7 @@ def test_bad_input_is_refused_with_a_way_out(toy, tmp_path, capsys):
     make_jargon(tmp_path / "small", JARGON, files=5)
     assert "files with documentation comments, got 5" in failed(*arguments(toy, tmp_path / "small", Path(out)))
     assert "--adapt" in failed("train", str(toy), "--adapt", str(toy / "jargon"), "--out", out)
-    assert "--from without --adapt" in failed("train", str(toy), "--from", str(toy), "--out", out)
+    assert "--from requires --adapt" in failed("train", str(toy), "--from", str(toy), "--out", out)
     assert "nothing to train on" in failed("train", "--out", out)
     assert "no model found" in failed("train", "--adapt", str(toy / "jargon"), "--from", str(tmp_path), "--out", out)
     assert "--workers with --adapt" in failed(*arguments(toy, toy / "jargon", Path(out), "--workers", "2"))
