@@ -247,9 +247,7 @@ def test_sealed_results_are_not_read(shop):
     assert "sealed queries" in refused(serve(shop), "read_report", folder="sealed")
 
 
-@pytest.mark.parametrize(
-    ("folder", "said"), [("..", "outside"), ("shop", "no run found"), ("no", "no such run")]
-)
+@pytest.mark.parametrize(("folder", "said"), [("..", "outside"), ("shop", "no run found"), ("no", "no such run")])
 def test_report_of_no_run_is_refused(shop, folder, said):
     assert said in refused(serve(shop), "read_report", folder=folder)
 
