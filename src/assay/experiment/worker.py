@@ -105,19 +105,21 @@ def prepare_corpus(access: CorpusAccess) -> PreparedGold:
 
 def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
     gold, corpus = prepared.gold, prepared.corpus
+    tree = find_work_tree(corpus.root.resolve()) if corpus.spec.kind == "path" else None
+    small = len(corpus.hashes) <= _MAX_FILE_DIGESTS
     return CorpusSnapshot(
         gold=gold,
         facts=CorpusInfo(
-            repository=_repository(corpus),
-            revision=corpus.revision or _head(corpus),
+            repository=_repository(corpus, tree),
+            revision=corpus.revision or (read_head(corpus.root) if tree else None),
             digest=corpus.digest,
             files=len(corpus.files),
             skipped=_count_skipped(corpus),
             notes=corpus.notes,
             problems=prepared.problems,
-            stale=tuple(target.anchor for target in find_stale_ranges(gold, corpus)),
-            root_commit=_root_commit(corpus),
-            file_digests=_file_digests(corpus),
+            stale=tuple(target.anchor for target in find_stale_ranges(gold, corpus)) if tree else (),
+            root_commit=read_root_commit(tree) if tree else None,
+            file_digests={path: full[:_FILE_DIGITS] for path, full in sorted(corpus.hashes.items())} if small else {},
         ),
         lines=_line_table(prepared, query_paths(gold.queries)),
         size=sum(file.size for file in corpus.files),
@@ -195,32 +197,15 @@ def _line_table(prepared: PreparedGold, paths: Iterable[str]) -> Lines:
     return {path: prepared.sizes.lines(path) for path in sorted(paths) if path in prepared.sizes}
 
 
-def _repository(corpus: Corpus) -> str:
+def _repository(corpus: Corpus, tree: Path | None) -> str:
     """Return the repository that queries are clustered by; for a directory, its Git work tree or else the directory.
 
     The hash distinguishes directories of one name without recording local paths.
     """
     if corpus.spec.kind != "path":
         return corpus.spec.repository
-    top = find_work_tree(corpus.root.resolve()) or corpus.root.resolve()
+    top = tree or corpus.root.resolve()
     return f"path:{top.name}-{text_digest(str(top))[:6]}"
-
-
-def _head(corpus: Corpus) -> str | None:
-    return read_head(corpus.root) if corpus.spec.kind == "path" else None
-
-
-def _root_commit(corpus: Corpus) -> str | None:
-    """Return the first commit of a directory's repository, which is the same in every clone; None if unknown."""
-    top = find_work_tree(corpus.root.resolve()) if corpus.spec.kind == "path" else None
-    return read_root_commit(top) if top else None
-
-
-def _file_digests(corpus: Corpus) -> dict[str, str]:
-    """Return short digests of files, from which changed files are found; empty for a large corpus."""
-    if len(corpus.hashes) > _MAX_FILE_DIGESTS:
-        return {}
-    return {path: digest[:_FILE_DIGITS] for path, digest in sorted(corpus.hashes.items())}
 
 
 def _count_skipped(corpus: Corpus) -> dict[str, int]:
