@@ -187,7 +187,7 @@ def _search_text(index: Index, query: str, lines: int, hits: Sequence[Hit], max_
 
     if not hits:
         return f"No match in {len(index.table.files):,} files of {index.root}. Rephrase the query or remove filters."
-    title = f"{len(hits)} results in {index.root}, the best first"
+    title = f"{len(hits)} results in {index.root}, the best first" if len(hits) > 1 else f"1 result in {index.root}"
     left = max_tokens - count_tokens("\n\n".join([title, *index.notes])) - _NOTES
     parts: list[str] = []
     for row in (str(hit.span) for hit in hits):

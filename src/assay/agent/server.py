@@ -67,7 +67,7 @@ def make_server(roots: Roots, spec: Spec | None = None) -> AgentServer:
         (as_tool(benchmarks.read_report), "Read a report", READ, False),
     ):
         hints = ToolAnnotations(title=title, read_only_hint=not writes, destructive_hint=False if writes else None)
-        # text only: clients that prefer structured content would send every response twice, or as JSON
+        # text only: some clients, such as Claude Code, show the model only the structured content if there is any
         server.add_tool(tool, description=description, annotations=hints, structured_output=False)
     return server
 
