@@ -1,21 +1,66 @@
-"""Columns and document ids of TREC files."""
+"""TREC runs and judgments: their text, columns and document ids."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from collections import Counter
 from collections.abc import Container, Iterable
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
-from assay.types import Hit
+from assay.types import EngineRun, GoldSet, Hit, Status
 
 #: Prefix of the last column of a run that Assay wrote.
 TAG = "assay:"
 #: Characters to escape: column separators, terminal controls, and the escape character.
 _ESCAPED = re.compile("[\\s%\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def run_text(engine: EngineRun, *, whole_files: bool) -> str:
+    """Return the rankings of an engine as a TREC run; failed queries have no lines."""
+    tag, rows = TAG + to_column(engine.name), []
+    for ranking in engine.rankings:
+        if ranking.status is not Status.OK:
+            continue
+        first: dict[str, Hit] = {}
+        for hit in ranking.hits:
+            first.setdefault(path_column(hit.path) if whole_files else to_docno(hit), hit)
+        query = to_column(f"{ranking.gold}/{ranking.query}/{ranking.form}")
+        scores = _scores([*first.values()])
+        for rank, (docno, score) in enumerate(zip(first, scores, strict=True), start=1):
+            rows.append(f"{query} Q0 {docno} {rank} {score} {tag}\n")
+    return "".join(rows)
+
+
+def _scores(hits: list[Hit]) -> list[str]:
+    """Return the engine's scores if they decrease strictly, else descending integers."""
+    own = [hit.score for hit in hits if hit.score is not None]
+    single = array("f", own)  # trec_eval's precision
+    if len(own) == len(hits) and all(first > second for first, second in pairwise(single)):
+        return [repr(float(score)) for score in own]
+    return [str(len(hits) - position) for position in range(len(hits))]
+
+
+def qrels_text(gold: GoldSet, queries: AbstractSet[tuple[str, str, str]]) -> str:
+    """Return the judgments of the phrasings in `queries`: the highest grade of each file, 0 for adversaries."""
+    rows = []
+    for query in gold.queries:
+        grades: dict[str, int] = {}
+        for target in query.targets:
+            docno = path_column(target.span.path)
+            grades[docno] = max(target.grade, grades.get(docno, 0))
+        for wrong in (*(adversary.target for adversary in query.adversaries), *query.irrelevant):
+            grades.setdefault(path_column(wrong.span.path), 0)
+        for form in query.ordered_forms:
+            if (gold.name, query.id, form) in queries:
+                name = to_column(f"{gold.name}/{query.id}/{form}")
+                rows += [f"{name} 0 {docno} {grade}\n" for docno, grade in grades.items()]
+    return "".join(rows)
 
 
 def to_column(text: str) -> str:

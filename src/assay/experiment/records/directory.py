@@ -11,13 +11,10 @@ import os
 import re
 import shutil
 import time
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -36,7 +33,7 @@ from assay.experiment.records.codec import (
 )
 from assay.files import cannot_write, remove_leftovers, sync_directory, write_atomic
 from assay.locks import FileLock
-from assay.types import EngineRun, GoldSet, Hit, Query, Run, RunMetadata, Status, Suite
+from assay.types import GoldSet, Run, RunMetadata, Suite
 
 #: The records: run.json lists the others with their hashes.
 MANIFEST: Final = "run.json"
@@ -430,57 +427,8 @@ def trec_files(run: Run) -> dict[str, str]:
     engines = file_names(engine.name for engine in run.engines)
     golds = file_names(gold.name for gold in run.suite.golds)
     queries = {(r.gold, r.query, r.form) for engine in run.engines for r in engine.rankings}
-    files = {f"{QRELS}{golds[gold.name]}.qrels": _qrels(gold, queries) for gold in run.suite.golds}
+    files = {f"{QRELS}{golds[gold.name]}.qrels": trec.qrels_text(gold, queries) for gold in run.suite.golds}
     for engine in run.engines:
-        files[f"{RUNS}{engines[engine.name]}.trec"] = _rankings(engine, whole_files=True)
-        files[f"{LINE_RUNS}{engines[engine.name]}.trec"] = _rankings(engine, whole_files=False)
+        files[f"{RUNS}{engines[engine.name]}.trec"] = trec.run_text(engine, whole_files=True)
+        files[f"{LINE_RUNS}{engines[engine.name]}.trec"] = trec.run_text(engine, whole_files=False)
     return {name: text for name, text in sorted(files.items()) if text}
-
-
-def _rankings(engine: EngineRun, *, whole_files: bool) -> str:
-    tag = trec.TAG + trec.to_column(engine.name)
-    rows = []
-    for ranking in engine.rankings:
-        if ranking.status is not Status.OK:
-            continue
-        first: dict[str, Hit] = {}
-        for hit in ranking.hits:
-            first.setdefault(trec.path_column(hit.path) if whole_files else trec.to_docno(hit), hit)
-        query = _query_id(ranking.gold, ranking.query, ranking.form)
-        scores = _scores([*first.values()])
-        for rank, (docno, score) in enumerate(zip(first, scores, strict=True), start=1):
-            rows.append(f"{query} Q0 {docno} {rank} {score} {tag}\n")
-    return "".join(rows)
-
-
-def _scores(hits: list[Hit]) -> list[str]:
-    """Return the engine's scores if they decrease strictly, else descending integers."""
-    own = [hit.score for hit in hits if hit.score is not None]
-    single = array("f", own)  # trec_eval's precision
-    if len(own) == len(hits) and all(first > second for first, second in pairwise(single)):
-        return [repr(float(score)) for score in own]
-    return [str(len(hits) - position) for position in range(len(hits))]
-
-
-def _query_id(gold: str, query: str, form: str) -> str:
-    return trec.to_column(f"{gold}/{query}/{form}")
-
-
-def _qrels(gold: GoldSet, queries: AbstractSet[tuple[str, str, str]]) -> str:
-    return "".join(
-        f"{_query_id(gold.name, query.id, form)} 0 {docno} {grade}\n"
-        for query in gold.queries
-        for form in query.ordered_forms
-        if (gold.name, query.id, form) in queries
-        for docno, grade in _grades(query).items()
-    )
-
-
-def _grades(query: Query) -> dict[str, int]:
-    grades: dict[str, int] = {}
-    for target in query.targets:
-        docno = trec.path_column(target.span.path)
-        grades[docno] = max(target.grade, grades.get(docno, 0))
-    for wrong in (*(adversary.target for adversary in query.adversaries), *query.irrelevant):
-        grades.setdefault(trec.path_column(wrong.span.path), 0)
-    return grades
