@@ -7,7 +7,7 @@ from assay.audit.runner import run_audit
 from assay.audit.sessions import AuditTarget
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.spec.model import EngineFactory
+from assay.experiment.spec.engines import EngineFactory
 from assay.types import Corpus
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ import pytest
 
 from assay import load_gold, run
 from assay.errors import EngineError
-from assay.experiment.spec.model import make_measures
+from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
 from assay.report.decision import headline

@@ -9,7 +9,7 @@ import pytest
 from assay import Hit, load_gold, run
 from assay.errors import EngineTimeoutError
 from assay.experiment import read_run, write_run
-from assay.experiment.spec.model import make_measures
+from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.failures import contract_violations, path_mismatches, query_failures
 from assay.report.publish import write_reports

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay import Hit, load_gold, run
-from assay.experiment.spec.model import make_measures
+from assay.experiment.spec.analysis_plan import make_measures
 from assay.gold import join
 from assay.report.analysis import analyze, analyze_case
 from assay.report.publish import write_reports

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import load_gold, run
-from assay.experiment.spec.model import make_measures
+from assay.experiment.spec.analysis_plan import make_measures
 from assay.gold import join
 from assay.report.analysis import analyze
 from assay.report.costs import measure_costs, timing_conditions

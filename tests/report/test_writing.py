@@ -15,7 +15,7 @@ from assay.cli.main import main
 from assay.errors import AssayError, InputError, SetupError
 from assay.experiment import read_run, write_run
 from assay.experiment.records.directory import CellTiming, write_timings
-from assay.experiment.spec.model import make_measures
+from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.costs import NO_TIMES
 from assay.report.publish import publish, require_parquet, write_reports

@@ -102,7 +102,7 @@ class Benchmarks:
         max_tokens: MaxTokens = 2_000,
     ) -> str:
         from assay.experiment import read_run
-        from assay.experiment.spec.model import analysis_plan_of
+        from assay.experiment.spec.analysis_plan import analysis_plan_of
         from assay.gold.split import sealed_queries
         from assay.report.analysis import analyze
 
@@ -125,7 +125,7 @@ class Benchmarks:
         from assay.experiment import check_directory
         from assay.experiment.corpora import CorpusTexts, load_suite
         from assay.experiment.runner import run_spec
-        from assay.experiment.spec.model import analysis_plan_of
+        from assay.experiment.spec.analysis_plan import analysis_plan_of
         from assay.experiment.tracing import trace_queries
         from assay.report.explorer.excerpts import PagePlan
         from assay.report.publish import publish
@@ -189,7 +189,7 @@ class Benchmarks:
         return override(self._spec or Spec(), **changes, split=())
 
     def _choose_engines(self, names: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
-        from assay.experiment.spec.model import without_template_keys
+        from assay.experiment.spec.engines import without_template_keys
 
         known = without_template_keys(self._spec.engines) if self._spec else {}
         for name in names:

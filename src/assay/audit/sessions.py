@@ -22,7 +22,7 @@ from assay.engines.runner import (
     update_session,
 )
 from assay.experiment.corpora import private_copy
-from assay.experiment.spec.model import EngineFactory
+from assay.experiment.spec.engines import EngineFactory
 from assay.store.scratch import scratch
 from assay.types import Corpus, Hit, Query, Span, Status
 

@@ -40,8 +40,7 @@ from assay.errors import ConfigError, CorpusError, EngineError
 from assay.experiment.corpora import exclude_paths, own_files, paths_inside, prepare
 from assay.experiment.engine_check import EngineCheck, ParsedReply, check_engine, check_gold
 from assay.experiment.spec import FILE, engine_factory, load_spec
-from assay.experiment.spec.model import EngineFactory
-from assay.experiment.spec.variants import with_environment
+from assay.experiment.spec.engines import EngineFactory, with_environment
 from assay.files import read_utf8
 from assay.gold import load_gold
 from assay.gold.split import select

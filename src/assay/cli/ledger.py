@@ -11,7 +11,7 @@ from assay.cli.output import emit, emit_blocks, info, pluralize, warn, write_res
 from assay.errors import GoldError
 from assay.experiment import ablation
 from assay.experiment import ledger as ledgers
-from assay.experiment.spec import model
+from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import sealed_queries
 from assay.report.ledger import (
@@ -44,7 +44,7 @@ def add_command(args: Namespace) -> int:
     old = read_results(args.against) if args.against else None
     suite = split_today(run.suite)  # the entry names the splits of today
     _log_sealed(suite, args.engine)
-    claim = model.change_plan(model.analysis_plan_of(run), run.k, **{**claim_flags(args), "baseline": None})
+    claim = change_plan(analysis_plan_of(run), run.k, **{**claim_flags(args), "baseline": None})
     if args.baseline and not args.against:
         claim = replace(claim, baseline=args.baseline)
     if old is not None:

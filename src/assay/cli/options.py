@@ -14,7 +14,16 @@ from assay.cli.arguments import K_MEASURES, RESULTS
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
-from assay.experiment.spec import FILE, Spec, load_spec, model
+from assay.experiment.spec import FILE, Spec, load_spec
+from assay.experiment.spec.analysis_plan import (
+    analysis_plan_of,
+    change_plan,
+    check_plan,
+    check_suite,
+    resolve_family,
+    split_names,
+)
+from assay.experiment.spec.engines import parse_engine_flags
 from assay.files import write_atomic
 from assay.types import AnalysisPlan, GoldSet, Run, Suite
 
@@ -35,12 +44,12 @@ def claim_flags(args: Namespace) -> dict[str, Any]:
 
 def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
-    claim = model.change_plan(model.analysis_plan_of(run), run.k, **claim_flags(args))
+    claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
     family = getattr(args, "family", None)
     if family is not None:
-        claim = replace(claim, family=model.resolve_family(model.split_names(family, names), names, claim.baseline))
-    model.check_suite(claim.cluster, run.suite)
-    return model.check_plan(claim, run.k, names)
+        claim = replace(claim, family=resolve_family(split_names(family, names), names, claim.baseline))
+    check_suite(claim.cluster, run.suite)
+    return check_plan(claim, run.k, names)
 
 
 def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
@@ -153,7 +162,7 @@ def load_experiment(args: Namespace) -> Spec:
         raise ConfigError("--preset and --config cannot be combined", hint=hint)
     path = None if args.preset else config_file(args.config)
     engine = getattr(args, "engine", None)
-    named = model.parse_engine_flags(engine) if isinstance(engine, list) else {}
+    named = parse_engine_flags(engine) if isinstance(engine, list) else {}
     return load_spec(path, preset=args.preset, sets=args.set, named=named)
 
 

@@ -27,7 +27,7 @@ from assay.cli.output import emit, emit_blocks, emit_results, info, paused_gc, p
 from assay.errors import AssayError, ConfigError, EngineError, InputError
 from assay.experiment import lock_directory
 from assay.experiment.records.directory import HTML, is_run
-from assay.experiment.spec.model import analysis_plan_of
+from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.files import write_atomic
 from assay.gold import load_gold, query_hash
 from assay.gold.split import SEALED, split_of

@@ -29,21 +29,17 @@ from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.runner import RunOutcome, assemble, execute_spec, failure_reasons
 from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
 from assay.experiment.spec import Spec, check, override, with_engines
-from assay.experiment.spec.model import (
-    analysis_plan_of,
-    match_names,
-    resolve_level,
-    retained_engines,
-    split_names,
-)
-from assay.experiment.spec.variants import (
+from assay.experiment.spec.analysis_plan import analysis_plan_of, match_names, split_names
+from assay.experiment.spec.engines import (
     BUILTIN,
     Settings,
     duplicate_notes,
     environment_note,
     missing_requirement,
+    retained_engines,
     settings_table,
 )
+from assay.experiment.spec.model import resolve_level
 from assay.gold import load_gold
 from assay.gold.split import SEALED, select
 from assay.report.dry_run import dry_run_document, dry_run_json

@@ -22,6 +22,7 @@ from assay.experiment.corpora import CorpusTexts, Missing, load_suite
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.runner import run_spec
 from assay.experiment.spec import Spec, make_engines, model, override
+from assay.experiment.spec.engines import retained_engines
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tracing import trace_queries
 from assay.experiment.tuning import GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with
@@ -145,7 +146,7 @@ def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:
 
 def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
     if args.out:
-        page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), model.retained_engines(spec, suite)
+        page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), retained_engines(spec, suite)
         publish(run, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
         info(args, f"written to {args.out}/")
 

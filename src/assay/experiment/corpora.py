@@ -17,8 +17,9 @@ from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
 from assay.experiment.records.directory import MANIFEST
 from assay.experiment.spec import FILE, Spec
+from assay.experiment.spec.analysis_plan import check_suite
 from assay.experiment.spec.load import EXTENDS, PRESET
-from assay.experiment.spec.model import KEYS, TABLES, check_suite
+from assay.experiment.spec.model import KEYS, TABLES
 from assay.gold import TagRule, join, resolve
 from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set

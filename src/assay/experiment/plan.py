@@ -32,8 +32,8 @@ from assay.experiment.corpora import Missing, PreparedGold
 from assay.experiment.executors import THREAD_VARIABLES, Executor, available_threads, pinned
 from assay.experiment.sessions import EngineLimits
 from assay.experiment.spec import Spec, engine_factory
-from assay.experiment.spec.model import EngineFactory, resolve_level
-from assay.experiment.spec.variants import RunEntry, missing_requirement
+from assay.experiment.spec.engines import EngineFactory, RunEntry, missing_requirement
+from assay.experiment.spec.model import resolve_level
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold import gold_hash
 from assay.gold.split import select

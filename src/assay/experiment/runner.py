@@ -40,7 +40,8 @@ from assay.experiment.records.codec import Lines, join_lines
 from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
 from assay.experiment.sessions import EngineLimits, Progress, ProgressCallback, engine_record, ignore_progress
 from assay.experiment.spec import FILE, Spec, load_spec, override
-from assay.experiment.spec.model import check_encodable, match_names
+from assay.experiment.spec.analysis_plan import match_names
+from assay.experiment.spec.engines import check_encodable
 from assay.experiment.worker import CellTask, CorpusAccess, measure, prepare_corpus, survey, take_snapshot
 from assay.gold import gold_hash, query_hash
 from assay.gold.access_log import log_access

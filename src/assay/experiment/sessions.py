@@ -27,7 +27,7 @@ from assay.engines.runner import (
 from assay.errors import EngineError, SetupError
 from assay.experiment.cache import result_code
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy
-from assay.experiment.spec.model import BASELINE
+from assay.experiment.spec.analysis_plan import BASELINE
 from assay.redaction import Redactor, make_redactor
 from assay.types import Corpus, EngineRun, Hit, Ranking, Resources, Status
 

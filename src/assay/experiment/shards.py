@@ -30,7 +30,7 @@ from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.runner import PlanResult, execute
 from assay.experiment.sessions import ProgressCallback
 from assay.experiment.spec import Spec
-from assay.experiment.spec.model import retained_engines
+from assay.experiment.spec.engines import retained_engines
 from assay.files import atomic_stream
 from assay.types import Suite
 

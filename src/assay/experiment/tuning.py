@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import ConfigError, GoldError
+from assay.experiment.spec.engines import canonical, declared_engines, settings_table
 from assay.experiment.spec.model import Spec, check, with_engines
-from assay.experiment.spec.variants import (
-    SettingChange,
-    Sweep,
-    Variant,
-    canonical,
-    declared_engines,
-    own_value,
-    points,
-    settings_table,
-)
+from assay.experiment.spec.variants import SettingChange, Sweep, Variant, own_value, points
 from assay.settings import setting
 from assay.stats import compare, means
 from assay.stats.clustered import ClusterTable, cluster_table

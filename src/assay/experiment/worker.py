@@ -30,7 +30,7 @@ from assay.experiment.sessions import (
     ignore_progress,
     run_interleaved,
 )
-from assay.experiment.spec.model import EngineFactory
+from assay.experiment.spec.engines import EngineFactory
 from assay.gold.git_history import find_stale_ranges
 from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store

@@ -19,7 +19,7 @@ from assay.experiment.ledger import (
     as_mapping,
     make_entry,
 )
-from assay.experiment.spec.model import check_plan
+from assay.experiment.spec.analysis_plan import check_plan
 from assay.report.comparison import changed_corpora, compare_engines, require_comparable
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, table
 from assay.report.render.text import count, p_text, repository_names

@@ -14,7 +14,7 @@ from assay.errors import ConfigError, SetupError, install_hint
 from assay.experiment.records import directory as layout
 from assay.experiment.records import lock_directory, read_earlier_run, write_run
 from assay.experiment.records.merge import RetainedEngine, comparability_of, merge_runs
-from assay.experiment.spec.model import BASELINE
+from assay.experiment.spec.analysis_plan import BASELINE
 from assay.files import remove_leftovers, write_atomic
 from assay.report.analysis import analyze_case
 from assay.report.explorer.excerpts import PagePlan, make_traces

@@ -14,7 +14,7 @@ from assay.browser.bundle import page
 from assay.errors import AssayError, NotComparableError, located_message
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
-from assay.experiment.spec.model import analysis_plan_of
+from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.experiment.tracing import explainable_engines
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import SEALED, split_of

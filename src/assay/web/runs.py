@@ -26,7 +26,7 @@ from assay.experiment.records.directory import (
     is_run,
     peek_snapshot,
 )
-from assay.experiment.spec.model import analysis_plan_of
+from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.types import OLD_ROLES, AnalysisPlan, GoldSet, Run
 from assay.web.server import HttpError, LruCache
 

@@ -24,7 +24,7 @@ from assay.experiment.records.merge import (
 )
 from assay.experiment.runner import join_engine_runs
 from assay.experiment.spec import load_spec
-from assay.experiment.spec.model import retained_engines
+from assay.experiment.spec.engines import retained_engines
 from assay.report.rows import read_rows
 from assay.types import (
     AnalysisPlan,

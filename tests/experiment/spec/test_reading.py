@@ -8,7 +8,7 @@ import pytest
 from assay.errors import ConfigError
 from assay.experiment.plan import select_engines
 from assay.experiment.spec import Spec, check, load_spec, override, with_engines
-from assay.experiment.spec.model import engine_factory, parse_engine_flags
+from assay.experiment.spec.engines import engine_factory, parse_engine_flags
 from tests.experiment.spec.files import BASE, written
 
 

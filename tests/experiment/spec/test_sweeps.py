@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, check
-from assay.experiment.spec.variants import (
-    MOST_POINTS,
-    Sweep,
-    Variant,
-    duplicate_notes,
-    points,
-    short_labels,
-    value_text,
-)
+from assay.experiment.spec.engines import duplicate_notes
+from assay.experiment.spec.variants import MOST_POINTS, Sweep, Variant, points, short_labels, value_text
 from assay.settings import apply_overrides
 
 KEYS = st.lists(st.from_regex(r"[a-z]{1,3}(\.[a-z]{1,3}){0,2}", fullmatch=True), min_size=1, max_size=4, unique=True)

@@ -12,7 +12,7 @@ from assay import load_gold, run
 from assay.errors import InputError
 from assay.experiment.records import config_hash
 from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, comparability_of
-from assay.experiment.spec.model import make_measures
+from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.publish import publish, reopen
 from assay.report.render.markup import to_markdown

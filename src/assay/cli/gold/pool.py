@@ -11,7 +11,7 @@ from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, read_text
 from assay.errors import AssayError, ConfigError, GoldError
-from assay.experiment.spec.model import analysis_plan_of
+from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.gold import query_hash, resolve
 from assay.gold.anchors import content_digest
 from assay.gold.review.acceptance import read_statuses
