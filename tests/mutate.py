@@ -1,6 +1,6 @@
 """Mutation tests: break each rule and check that its tests fail; run as `python -m tests.mutate [RULE]`.
 
-Each mutant in tests/mutants.toml replaces one piece of source with a wrong one and must be killed by the tests it
+Each mutant in tests/mutations.toml replaces one piece of source with a wrong one and must be killed by the tests it
 names. `make test` checks that all mutants still apply (tests/test_mutants.py), `make soak` runs them.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
-MUTANTS = Path(__file__).parent / "mutants.toml"
+MUTANTS = Path(__file__).parent / "mutations.toml"
 _PASSED, _FAILED = 0, 1  # pytest's exit codes; any other code means that no test ran
 _OUTCOMES = {_PASSED: "survived", _FAILED: "killed"}
 _NOT_COPIED = {".git", ".venv", ".mypy_cache", ".ruff_cache", ".hypothesis", "demo-results", "site"}  # at the top level

@@ -1,4 +1,4 @@
-"""Every mutant of tests/mutants.toml applies to the source; `python -m tests.mutate` runs them."""
+"""Every mutant of tests/mutations.toml applies to the source; `python -m tests.mutate` runs them."""
 
 import pytest
 
