@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from assay.corpus import read_text
 from assay.gold.anchors import AnchorIndex, content_digest, path_problem
-from assay.gold.git_history import list_changes, read_old_texts
 from assay.syntax.identifiers import parts, split, stem
 from assay.syntax.outline import Definition, parse_outline
 from assay.syntax.parsing import grammar_name, load_grammar
@@ -94,7 +92,7 @@ def is_peripheral(path: str) -> bool:
     return bool(_PERIPHERAL.search(path)) or path_problem(path) is not None
 
 
-def _qualified_name(definitions: Sequence[Definition], position: int) -> tuple[str, ...]:
+def qualified_name(definitions: Sequence[Definition], position: int) -> tuple[str, ...]:
     names: list[str] = []
     while position >= 0:
         names.append(definitions[position].name)
@@ -102,7 +100,7 @@ def _qualified_name(definitions: Sequence[Definition], position: int) -> tuple[s
     return tuple(reversed(names))
 
 
-def _innermost_definition(definitions: Sequence[Definition], line: int) -> int:
+def innermost_definition(definitions: Sequence[Definition], line: int) -> int:
     around = (i for i, d in enumerate(definitions) if d.kind in TARGET_KINDS and d.start <= line <= d.end)
     return max(around, default=-1)
 
@@ -186,36 +184,6 @@ def draw_by_file(
     order = rng.permutation(len(queues))
     rounds = [queues[i][turn] for turn in range(wanted.max_per_file) for i in order if turn < len(queues[i])]
     return tuple(sorted(rounds[: wanted.count], key=key))
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedDefinition:
-    path: str
-    names: tuple[str, ...]  # qualified name, outermost scope first; empty if the old text is unavailable
-    position: int | None  # None if the current file does not have exactly one definition of this name
-    written: int = 0  # changed lines of the definition
-
-
-def changed_definitions(
-    root: Path, ids: Sequence[str], now: Mapping[str, ParsedSource]
-) -> dict[str, tuple[ChangedDefinition, ...]]:
-    written = [change for change in list_changes(root, ids) if change.path in now]
-    then = read_old_texts(root, written)
-    changes: dict[str, tuple[ChangedDefinition, ...]] = {}
-    for change in written:
-        changed = [ChangedDefinition(change.path, (), None)]
-        if change in then:
-            file = now[change.path]
-            before = parse_outline(then[change], file.language).definitions
-            positions = [_innermost_definition(before, line) for line in change.lines]
-            counts = Counter(_qualified_name(before, position) for position in positions if position >= 0)
-            names = [_qualified_name(file.definitions, i) for i in range(len(file.definitions))]
-            changed = [
-                ChangedDefinition(file.path, name, names.index(name) if names.count(name) == 1 else None, lines)
-                for name, lines in sorted(counts.items())
-            ]
-        changes[change.commit] = (*changes.get(change.commit, ()), *changed)
-    return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +278,10 @@ class CodeIndex:
 
     def definition(self, path: str, position: int) -> DefinitionRef:
         definitions = self.files[path].definitions
-        return DefinitionRef(path, position, _qualified_name(definitions, position), definitions[position])
+        return DefinitionRef(path, position, qualified_name(definitions, position), definitions[position])
 
     def definition_at(self, path: str, line: int) -> DefinitionRef | None:
-        position = _innermost_definition(self.files[path].definitions, line) if path in self.files else -1
+        position = innermost_definition(self.files[path].definitions, line) if path in self.files else -1
         return self.definition(path, position) if position >= 0 else None
 
     def definitions_of(self, target: Target) -> tuple[DefinitionRef, ...]:

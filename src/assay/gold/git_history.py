@@ -77,6 +77,18 @@ def _split_commits(printed: str) -> list[str]:
     return f"\n{printed}".split(f"\n{_BEGIN}")[1:]
 
 
+def list_renames(directory: Path, most: int, revision: str = "HEAD") -> dict[str, str]:
+    """Return the newest path of each file below a directory that the newest `most` commits renamed."""
+    options = ("--no-merges", f"-n{most}", "--format=", "--name-status", "-M", "--diff-filter=R", "--relative")
+    newest: dict[str, str] = {}
+    for line in _run(directory, "log", *options, revision, "--", ".").split("\n"):
+        status, _, paths = line.partition("\t")
+        old, _, new = paths.partition("\t")
+        if status.startswith("R"):
+            newest.setdefault(old, newest.get(new, new))
+    return newest
+
+
 def list_changes(directory: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
     if not ids:
         return ()

@@ -20,20 +20,22 @@ from assay.gold.code_index import (
     TARGET_KINDS,
     CodeIndex,
     CommentSpan,
+    ParsedSource,
     SampleSize,
     SentenceRules,
-    changed_definitions,
     doc_sentence,
     draw_by_file,
     find_documentation,
+    innermost_definition,
     is_peripheral,
+    qualified_name,
 )
 from assay.gold.formats.native import write_native
-from assay.gold.git_history import list_commits
+from assay.gold.git_history import list_changes, list_commits, read_old_texts
 from assay.gold.load import SYNTHETIC_MARK
 from assay.syntax.commit_subjects import is_trivial, strip_subject
 from assay.syntax.identifiers import words
-from assay.syntax.outline import Definition
+from assay.syntax.outline import Definition, parse_outline
 from assay.syntax.prose import content_words, is_prose
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
@@ -240,20 +242,35 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
         and describes_change(commit.subject)
     ]
     sample = [fitting[i] for i in rng.permutation(len(fitting))[: SynthRules.tried * wanted.count]]
-    changed = changed_definitions(root, [commit.id for commit in sample], now)
+    changed = _changed_definitions(root, [commit.id for commit in sample], now)
     candidates: list[_Candidate] = []
     for commit in sample:
-        spans: list[tuple[str, int, int]] = []
-        for change in changed.get(commit.id, ()):
-            here = now[change.path].definitions[change.position] if change.position is not None else None
-            if here is None or here.end - here.start >= SynthRules.longest:
-                break
-            spans.append((change.path, here.start, here.end))
-        else:
-            if 0 < len(spans) <= SynthRules.definitions:
-                first, *others = sorted(spans)
-                candidates.append(_Candidate(*first, strip_subject(commit.subject), tuple(others)))
+        here = changed.get(commit.id, [])
+        spans = sorted((path, d.start, d.end) for path, d in here if d and d.end - d.start < SynthRules.longest)
+        if 0 < len(spans) == len(here) <= SynthRules.definitions:
+            first, *others = spans
+            candidates.append(_Candidate(*first, strip_subject(commit.subject), tuple(others)))
     return draw_by_file(candidates, _ORDER, wanted, rng)
+
+
+def _changed_definitions(
+    root: Path, ids: Sequence[str], now: Mapping[str, ParsedSource]
+) -> dict[str, list[tuple[str, Definition | None]]]:
+    """Return the definitions that each commit changed, None for those that no longer exist under one name."""
+    written = [change for change in list_changes(root, ids) if change.path in now]
+    then = read_old_texts(root, written)
+    changed: dict[str, list[tuple[str, Definition | None]]] = {}
+    for change in written:
+        own, file = changed.setdefault(change.commit, []), now[change.path]
+        if change not in then:
+            own.append((file.path, None))
+            continue
+        before = parse_outline(then[change], file.language).definitions
+        positions = {innermost_definition(before, line) for line in change.lines} - {-1}
+        names = [qualified_name(file.definitions, i) for i in range(len(file.definitions))]
+        for name in sorted({qualified_name(before, position) for position in positions}):
+            own.append((file.path, file.definitions[names.index(name)] if names.count(name) == 1 else None))
+    return changed
 
 
 def describes_change(subject: str) -> bool:

@@ -39,7 +39,7 @@ def test_sentences_become_questions(text, asked):
         ("Add support for bullet lists", "where do we support bullet lists?"),
         ("Add an Allow header to the default handler", "where do we add Allow header to the default handler?"),
         ("Fix a crash when the title is too long", "what prevents crash when the title is too long?"),
-        ("fixes issue with wrapping of links in a table", "how do we handle wrapping of links in a table?"),
+        ("fixes issue with wrapping of links if it is long", "how do we handle wrapping of links if it is long?"),
         ("Ignore cookies that cannot be read", "where do we ignore cookies that cannot be read?"),
         ("svg files should keep their size", "what makes svg files keep their size?"),
         ("Don't close a stream that the caller opened", "where do we avoid closing a stream that the caller opened?"),

@@ -13,7 +13,7 @@ from assay.gold.code_index import CodeIndex, DefinitionRef, SampleSize, is_perip
 from assay.gold.mining.docs import ABSTRACT, mine_docs
 from assay.gold.mining.history import names_target, rank_history
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, MIN_TARGET_LINES, Intent, normalize
-from assay.gold.mining.questions import VERBS, is_query_length, stands_alone, word_set
+from assay.gold.mining.questions import VERBS, is_query_length, lower_first, stands_alone, word_set
 from assay.gold.mining.rewording import reword
 from assay.gold.query_properties import copied_share, is_copied, leakage, longest_run
 from assay.gold.review.items import ItemOrigin
@@ -27,12 +27,20 @@ class DraftRules:
     fewest: int = 5  # with fewer, names of definitions are used too
     per_target: int = 2  # maximum drafts with the same first target
     messages: float = 0.34  # share of questions about messages, which any text search answers; more if all else is used
+    comments: float = 0.34  # maximum share of questions from reworded comments, which read less well than others
+    similar: float = 0.6  # share of common stems from which two questions count as the same
     message: range = range(3, 11)  # words of a message
     copied: float = 0.67  # maximum share of a reworded comment's words in the comment
     run: int = 3  # maximum consecutive words of a reworded comment in the comment
+    commented: int = 6  # minimum lines of a definition with a reworded comment; shorter ones do little
+    known: float = 0.5  # minimum share of a document's words in the target
     alike: int = 4  # maximum functions that contain all words of a reworded comment
 
 
+#: Words that refer to the text around a sentence.
+_RELATIVE: Final = re.compile(
+    r"\b(?:another|other|others|same|also|instead|too|however|you|your|now|only)\b", re.IGNORECASE
+)
 #: Attributes of tests: #[test], #[tokio::test] and #[cfg(test)] in Rust, @Test in Java.
 _TEST_ATTRIBUTE: Final = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)|@(?:\w+\.)*Test\b")
 #: Statements that contain a message, and the question about it; the message may follow on the next lines.
@@ -50,6 +58,20 @@ _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)'|`([
 #: The constant beginning of a message, complete in itself: up to its end, a colon or a full stop.
 _COMPLETE: Final = re.compile(r"^([^%{}\\\"'`:;.()]*[^\s%{}\\\"'`:;.(),])(?:$|: |:$|; |\.(?:\s|$)|\\n)")
 #: Words at which a message continues with a variable.
+#: A rule that the code enforces, in words that need no quotes.
+_RULE: Final = re.compile(
+    r"\w.* (?:must|cannot|can't|can only|may only|may not|should"
+    r"|(?:is|are) (?:not allowed|required|mutually exclusive))\b"
+)
+#: Words of complete messages; texts without them are mostly prefixes of another error.
+_TELLING: Final = re.compile(
+    r"\b(?:not|no|cannot|can't|could|couldn't|failed|fails?|unable|invalid|un\w+ed|unknown|must|only|already|missing"
+    r"|required|expected|too|never|should|exceed\w*|illegal|ambiguous|multiple|duplicate|mismatch|disabled|closed)\b",
+    re.IGNORECASE,
+)
+#: Methods of errors; the code that raises them is elsewhere.
+_DESCRIBES_ERROR: Final = word_set("Error error message String __str__ __repr__ to_s fmt toString description")
+_CONSTRUCTORS: Final = word_set("__init__ __new__ constructor initialize new New init")
 _OPEN_ENDS: Final = word_set("a an and as at be by for from got in is not of on or that the to with was")
 _FAILURES: Final = word_set("bad cannot could error expected failed invalid unable unexpected unknown")
 _AFTER: Final = 3  # lines of a statement in which its message is looked for
@@ -63,27 +85,35 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
         history = []
     documents = [i for i in mine_docs(code, SampleSize(count, count)).intents if _fits(code, i)]
     messages, capped = _interleave(message_intents(code)), int(DraftRules.messages * count)
-    comments = _interleave(comment_intents(code))
+    comments = _interleave(comment_intents(code))[: int(DraftRules.comments * count)]
     drafts: dict[tuple[str, int], Intent] = {}
-    texts: set[str] = set()
+    texts: list[frozenset[str]] = []
+
+    def is_new(intent: Intent) -> bool:
+        words = stem_all(content_words(intent.text))
+        known = any(len(words & other) >= DraftRules.similar * len(words | other) for other in texts)
+        texts.extend([] if known else [words])
+        return not known
+
     for turn in range(DraftRules.per_target):
         for intent in (*history, *documents, *messages[:capped], *comments, *messages[capped:]):
             key = intent.targets[0].anchor, turn
-            if len(drafts) < count and key not in drafts and normalize(intent.text) not in texts:
-                texts.add(normalize(intent.text))
+            if len(drafts) < count and key not in drafts and is_new(intent):
                 drafts[key] = intent
     if len(drafts) < DraftRules.fewest:
-        for intent in name_intents(code):
-            if len(drafts) < DraftRules.fewest and normalize(intent.text) not in texts:
-                texts.add(normalize(intent.text))
-                drafts.setdefault((intent.targets[0].anchor, 0), intent)
+        for intent in name_intents(code)[: DraftRules.fewest - len(drafts)]:
+            drafts.setdefault((intent.targets[0].anchor, 0), intent)
     return tuple(drafts.values())
 
 
 def _fits(code: CodeIndex, intent: Intent) -> bool:
+    """Return whether a question from a document is about the code of its only target."""
     refs = [ref for target in intent.targets for ref in code.definitions_of(target)]
-    asks = intent.text.startswith("which code ") and len(intent.targets) == 1
-    return asks and not any(is_copied(intent.text, ref.definition.doc) for ref in refs)
+    if not intent.text.startswith("which code ") or len(intent.targets) != 1 or _RELATIVE.search(intent.text):
+        return False
+    words = stem_all(parts(" ".join(content_words(intent.text)))) - {"code"}
+    known = any(len(words & code.stems_of(ref)) >= DraftRules.known * len(words) for ref in refs)
+    return known and not any(is_copied(intent.text, ref.definition.doc) for ref in refs)
 
 
 def _interleave(intents: Iterator[Intent]) -> list[Intent]:
@@ -105,9 +135,11 @@ def message_intents(code: CodeIndex) -> Iterator[Intent]:
         for number in range(1, len(lines) + 1):
             text, question = _ask_message(lines, number)
             ref = code.definition_at(path, number) if text and texts.count(text.casefold()) == 1 else None
-            target = code.anchor(ref) if ref is not None and _can_be_target(code, ref) else None
-            copied = ref is not None and is_copied(question, ref.definition.doc)
-            if ref is not None and target is not None and not copied and not names_target(text, ref):
+            if ref is None or ref.name in _DESCRIBES_ERROR:
+                continue
+            target = code.anchor(ref) if _can_be_target(code, ref) else None
+            copied = is_copied(question, ref.definition.doc)
+            if target is not None and not copied and not names_target(text, ref):
                 yield Intent(question, (target,), ItemOrigin("rules", f"line {number} of {path}"))
 
 
@@ -121,7 +153,9 @@ def _ask_message(lines: Sequence[str], number: int) -> tuple[str, str]:
         found = pattern.search(line)
         string = found and _STRING.search("\n".join(lines[number - 1 : number - 1 + _AFTER]), found.start())
         message = _plain_message(next(filter(None, string.groups()))) if string else ""
-        if message:
+        if message and _RULE.match(message) and "error" in question:
+            return message, f"where do we enforce that {lower_first(message)}?"
+        if message and _TELLING.search(message):
             return message, question.format(message)
     return "", ""
 
@@ -158,6 +192,8 @@ def comment_intents(code: CodeIndex) -> Iterator[Intent]:
     asked: Counter[str] = Counter()
     intents: list[Intent] = []
     for ref in filter(code.can_be_target, code.definitions):
+        if ref.definition.kind not in ("function", "method") or ref.name in _CONSTRUCTORS:
+            continue
         text = code.documentation(ref)
         sentence = next(split_sentences(text), "")
         if code.files[ref.path].language == "go":
@@ -170,6 +206,7 @@ def comment_intents(code: CodeIndex) -> Iterator[Intent]:
         known = stem_all(parts(" ".join(content_words(question)))) & code.stems_of(ref)
         if (
             target is not None
+            and ref.lines >= DraftRules.commented
             and is_query_length(question)
             and stands_alone(sentence)
             and not names_target(question, ref)

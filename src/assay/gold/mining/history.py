@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay.corpus.file_types import detect_type
 from assay.corpus.sources import find_work_tree
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
 from assay.gold.code_index import (
-    ChangedDefinition,
     CodeIndex,
     DefinitionRef,
     SampleSize,
-    changed_definitions,
+    innermost_definition,
     is_peripheral,
     name_key,
+    qualified_name,
     stem_all,
 )
-from assay.gold.git_history import Commit, CommitMessage, list_commits, list_merges, read_messages
+from assay.gold.git_history import (
+    ChangedLines,
+    Commit,
+    CommitMessage,
+    list_changes,
+    list_commits,
+    list_merges,
+    list_renames,
+    read_messages,
+    read_old_texts,
+)
 from assay.gold.mining.intake import (
     MAX_LEAKAGE,
-    MAX_TARGET_LINES,
     MIN_TARGET_LINES,
     Intent,
     MinedItems,
@@ -37,6 +47,7 @@ from assay.gold.query_properties import is_copied, leakage
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.commit_subjects import is_internal, is_trivial, strip_kind, strip_subject
 from assay.syntax.identifiers import parts, split
+from assay.syntax.outline import parse_outline
 from assay.syntax.prose import content_words, is_prose, mentions_name, split_sentences
 from assay.types import SECONDARY, Corpus
 
@@ -44,13 +55,19 @@ from assay.types import SECONDARY, Corpus
 class HistoryRules:
     files: int = 3  # maximum changed files, without tests and docs; a wider change has no particular location
     definitions: int = 4  # maximum changed definitions that still exist, for the same reason
+    telling: int = 8  # characters of a line; shorter lines, such as a brace, recur by chance
+    kept: float = 0.4  # minimum share of the written lines that still exist; else the code has changed since
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
     newest: int = 3_000  # commits read; older code has mostly moved
     merges: int = 1_000  # newest merge commits read; each covers several commits
     main: float = 0.55  # minimum share of the changed lines in the primary target; else the change has no main location
     minor: float = 0.2  # minimum share of the changed lines in a secondary target
     shared: int = 2  # minimum stems of the text in the primary target; with fewer the text is about other code ...
-    share: float = 0.4  # ... and minimum share of the text's stems
+    share: float = 0.4  # ... and minimum share of the text's stems,
+    elsewhere: float = 0.6  # or this share if the lines that the commit wrote contain none of them,
+    changed: float = 0.75  # or this share if most of the lines that the commit wrote have changed since,
+    replaced: float = 0.9  # or this share if all of them have
+    longest: int = 200  # maximum lines of a target
     alike: int = 8  # maximum definitions that contain all shared stems; else the text is too vague
     words: range = range(4, 16)  # of a question
     specific: int = 3  # minimum stems of the text without identifiers and verbs for any change
@@ -91,12 +108,59 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
 def rank_history(code: CodeIndex) -> list[Intent]:
     """Return the intents of all commits, those whose main target contains most words of the subject first."""
     directory, revision = _work_tree(code.corpus)
-    subjects = _read_subjects(code, directory, revision)
-    own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
-    changed = changed_definitions(directory, [subject.commit.id for subject in subjects], own)
+    renames = list_renames(directory, HistoryRules.newest, revision)
+    paths = {old: new for old, new in renames.items() if old not in code.languages}
+    subjects = _read_subjects(code, paths, directory, revision)
+    changed = _changed_definitions(code, paths, directory, [subject.commit.id for subject in subjects])
     ranked = [_intent(code, subject, changed.get(subject.commit.id, ())) for subject in subjects]
     best = sorted((pair for pair in ranked if pair), key=lambda pair: (-pair[0], pair[1].text))
     return [intent for _, intent in best]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The lines of one definition that a commit wrote."""
+
+    ref: DefinitionRef | None  # None if the definition no longer exists, or not under one name
+    written: int
+    kept: tuple[str, ...]  # written lines that the definition still contains
+    survived: bool  # whether it still contains most of them
+
+
+def _changed_definitions(
+    code: CodeIndex, renames: Mapping[str, str], directory: Path, ids: Sequence[str]
+) -> dict[str, list[_Change]]:
+    changes = [c for c in list_changes(directory, ids) if code.is_own_code(renames.get(c.path, c.path))]
+    changed: dict[str, list[_Change]] = {}
+    for change, text in read_old_texts(directory, changes).items():
+        path = renames.get(change.path, change.path)
+        changed.setdefault(change.commit, []).extend(_trace_definitions(code, path, change, text))
+    return changed
+
+
+def _trace_definitions(code: CodeIndex, path: str, change: ChangedLines, text: str) -> Iterator[_Change]:
+    before, lines = parse_outline(text, code.files[path].language).definitions, text.split("\n")
+    by_position: dict[int, list[str]] = {}
+    for line in change.lines:
+        by_position.setdefault(innermost_definition(before, line), []).append(lines[line - 1].strip())
+    for position, written in sorted(by_position.items()):
+        if position < 0:
+            continue
+        names, head = qualified_name(before, position), lines[before[position].name_line - 1]
+        same = [ref for ref in code.by_name.get(name_key(names[-1]), ()) if ref.names == names]
+        refs = [ref for ref in same if ref.path == path] or [ref for ref in same if code.can_be_target(ref)]
+        if len(refs) > 1:  # overloads, and methods of Go, which are told apart by the text before their name
+            start = head.partition(names[-1])[0].strip()
+            refs = [ref for ref in refs if code.text(ref).partition(ref.name)[0].strip().endswith(start) and start]
+        ref = refs[0] if len(refs) == 1 else None
+        now = {_plain(line) for line in code.text(ref).split("\n")} if ref else set()
+        telling = [line for line in written if len(_plain(line)) >= HistoryRules.telling and line[0] not in "#/*"]
+        kept = [line for line in telling if _plain(line) in now]
+        yield _Change(ref, len(written), tuple(kept), bool(kept) and len(kept) >= HistoryRules.kept * len(telling))
+
+
+def _plain(line: str) -> str:
+    return re.sub(r"\b(?:var|let|const)\b|\W", "", line)  # ignores formatting
 
 
 def _work_tree(corpus: Corpus) -> tuple[Path, str]:
@@ -117,10 +181,10 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     return directory, corpus.revision or "HEAD"
 
 
-def _read_subjects(code: CodeIndex, directory: Path, revision: str) -> list[_Subject]:
+def _read_subjects(code: CodeIndex, renames: Mapping[str, str], directory: Path, revision: str) -> list[_Subject]:
     def is_narrow(commit: Commit) -> bool:
-        known, languages = code.files, code.languages
-        source = [p for p in commit.paths if not is_peripheral(p) and (p in known or p not in languages)]
+        paths = {renames.get(path, path) for path in commit.paths}
+        source = [p for p in paths if not is_peripheral(p) and detect_type(p, b"").kind == "code"]
         return 0 < len(source) <= HistoryRules.files and any(code.is_own_code(path) for path in source)
 
     merges = list_merges(directory, HistoryRules.merges, revision)
@@ -159,42 +223,50 @@ def _describes_behavior(text: str) -> bool:
     return prose and specific and describes_behavior(text) and not is_trivial(text) and not is_internal(text)
 
 
-def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinition]) -> tuple[float, Intent] | None:
+def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> tuple[float, Intent] | None:
     refs = {
-        change: ref
+        ref: change
         for change in changes
-        if change.position is not None
-        and MIN_TARGET_LINES <= (ref := code.definition(change.path, change.position)).lines <= MAX_TARGET_LINES
+        if (ref := change.ref) is not None
+        and MIN_TARGET_LINES <= ref.lines <= HistoryRules.longest
         and code.can_be_target(ref)
         and not ref.name.startswith("__all")
     }
     question = change_question(subject.text)
     if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(changes):
         return None
-    inner = {change: ref for change, ref in refs.items() if not any(other.is_inside(ref) for other in refs.values())}
-    main = max(inner, key=lambda change: (change.written, change.path, change.names))
-    lines = sum(change.written for change in changes if change not in refs or change in inner)
+    inner = {ref: change for ref, change in refs.items() if not any(other.is_inside(ref) for other in refs)}
+    main = max(inner, key=lambda ref: (inner[ref].written, ref.path, ref.names))
+    lines = sum(change.written for change in changes if change.ref not in refs or change.ref in inner)
     words = stem_all(parts(" ".join(content_words(subject.text)))) - _CHANGES or frozenset({""})
-    shared = words & code.stems_of(refs[main])
+    shared = words & code.stems_of(main)
     share = len(shared) / len(words)
+    written = words & stem_all(parts(" ".join(inner[main].kept)))
+    least = HistoryRules.replaced
+    if inner[main].survived:
+        least = HistoryRules.share if written else HistoryRules.elsewhere
+    elif inner[main].kept:
+        least = HistoryRules.changed
     if (
         question is None
-        or main.written < HistoryRules.main * lines
+        or main.definition.kind not in ("function", "method", "class")
+        or inner[main].written < HistoryRules.main * lines
         or len(shared) < HistoryRules.shared
-        or share < HistoryRules.share
+        or share < least
         or ((alike := code.count_containing(shared)) > HistoryRules.alike and len(changes) > 1)
-        or names_target(subject.text, refs[main])
-        or _names_function(code, subject.text)
-        or is_copied(question, refs[main].definition.doc)
+        or names_target(subject.text, main)
+        or _names_definition(code, subject.text)
+        or is_copied(question, main.definition.doc)
     ):
         return None
-    others = [change for change in inner if change is not main and change.written >= HistoryRules.minor * lines]
-    targets = [code.anchor(refs[main]), *(code.anchor(refs[change], SECONDARY) for change in others)]
+    others = [ref for ref, change in inner.items() if ref != main and change.written >= HistoryRules.minor * lines]
+    targets = [code.anchor(main), *(code.anchor(ref, SECONDARY) for ref in others)]
     if targets[0] is None or leakage(question, (targets[0],)) >= MAX_LEAKAGE:
         return None
     origin = ItemOrigin("history", subject.source)
     found = tuple(dict.fromkeys(target for target in targets if target is not None))
-    return share + 1 / max(alike, 1), Intent(question, found, origin, notes=(f"commit subject: {subject.text}",))
+    score = share + len(written) / len(words) + 1 / max(alike, 1)
+    return score, Intent(question, found, origin, notes=(f"commit subject: {subject.text}",))
 
 
 def names_target(text: str, ref: DefinitionRef) -> bool:
@@ -204,7 +276,7 @@ def names_target(text: str, ref: DefinitionRef) -> bool:
     return re.search(rf"[.:#`'\"]{re.escape(ref.name)}\b|\b{re.escape(ref.name)}\(", text) is not None
 
 
-def _names_function(code: CodeIndex, text: str) -> bool:
+def _names_definition(code: CodeIndex, text: str) -> bool:
     names = [re.split(r"[.:#]", name.rstrip("()"))[-1] for name in _IDENTIFIER.findall(text)]
     named = [ref for name in names for ref in code.by_name.get(name_key(name), ())]
-    return any(ref.definition.kind in ("function", "method") for ref in named)
+    return any(ref.definition.kind in ("function", "method", "class") for ref in named)

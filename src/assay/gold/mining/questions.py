@@ -45,9 +45,7 @@ _ADDITION: Final = re.compile(
 #: The ending of the third person: `Parses the header`.
 _THIRD: Final = re.compile(r"^[a-z]+?(?:ies|es|s)$")
 #: Circumstances of a problem.
-_WHEN: Final = re.compile(
-    r"\b(?:when|if|while|with|without|after|before|on|in|for|not|from|by|during)\b", re.IGNORECASE
-)
+_WHEN: Final = re.compile(r"\b(?:when|if|while|with|without|after|before|twice|during)\b", re.IGNORECASE)
 #: An addition to something else.
 _ADDED_TO: Final = re.compile(r"\S\s(?:to|into|through|by default|before|after|when|if|from)\b", re.IGNORECASE)
 #: Endings of titles that name only the kind of change.
@@ -57,7 +55,11 @@ _DONE: Final = re.compile(
 )
 _SUPPORT: Final = re.compile(r"\bsupport\b", re.IGNORECASE)
 #: Notes after the change: `(again)`, `, see the issue`, `- part 2`.
-_TAIL: Final = re.compile(r"\s*(?:\([^()]*\)?|\s[-–—]\s.*|[,;:] (?:see|as|for|to|again|part)\b.*)$", re.IGNORECASE)
+_TAIL: Final = re.compile(
+    r"\s*(?:\([^()]*\)?|\s[-–—]\s.*"
+    r"|[,;:] (?:see|as|for|to|again|part|merges|closes|fixes|refs)\b.*)$",
+    re.IGNORECASE,
+)
 _AVOID: Final = re.compile(
     r"^(?:do(?:es)? not|don't|doesn't|dont|never|stop|avoid|no longer) (?!ing)([a-z]+(?<!ing))s? (.+)$", re.IGNORECASE
 )
@@ -65,8 +67,22 @@ _SHOULD_DO: Final = re.compile(r"^(.+?) (?:should|must)(?: always)? (?!not\b|be\
 #: Words about the change or the source text, not about behavior.
 _ABOUT_CHANGE: Final = re.compile(
     r"\b(?:code|change entry|unreachable|functionality|explanation|godoc|getters?|setters?|structs?|would"
-    r"|pr|commit|hack|todo|pragma|ineffectual|add back"
+    r"|pr|commit|hack|todo|pragma|ineffectual|add back|back for|for now|kwargs?|params?|closure|clarif\w+"
+    r"|mention\w*|notes?|jsdoc|rtype|classifiers?|tox|setuptools|properly|actual(?:ly)?|nicer|better|more|less"
+    r"|clearer|faster|informative|credit to|reported by|as was|instead of|compat|concerns|patch"
     r"|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style of)\b",
+    re.IGNORECASE,
+)
+#: Unfinished texts, and texts about a definition as such.
+_OPEN_END: Final = re.compile(
+    r"\b(?:a|an|and|as|at|by|for|from|in|of|on|or|the|to|with|methods?|functions?|class(?:es)?|interfaces?|attributes?"
+    r"|propert(?:y|ies)|wrappers?)$|[@{}]|:\)|\. ",
+    re.IGNORECASE,
+)
+#: `method to get the policy`, after `add`.
+_MEANS: Final = re.compile(
+    r"^(?:public |private |internal |utility |convenience )?(?:method|function|func|helper|way|check|hook|code)s?"
+    r" (?:to|that|which|for) ([a-z]+) (.+)$",
     re.IGNORECASE,
 )
 #: Two changes in one subject.
@@ -202,7 +218,7 @@ def change_question(subject: str) -> str | None:
     """Turn a commit subject into a question about the current behavior; return None if no rule fits."""
     subject = _TAIL.sub("", " ".join(subject.split()).rstrip(".:;!,"))
     added, fixed, should = _ADDITION.match(subject), _FIX.match(subject), _SHOULD_DO.match(subject)
-    if _TWO_CHANGES.search(subject) or _ABOUT_CHANGE.search(subject):
+    if _TWO_CHANGES.search(subject) or _ABOUT_CHANGE.search(subject) or _OPEN_END.search(subject):
         return None
     if (avoided := _AVOID.match(subject)) and avoided[1].lower() in VERBS:
         return f"where do we avoid {_gerund(avoided[1].lower())} {avoided[2]}?"
@@ -210,7 +226,10 @@ def change_question(subject: str) -> str | None:
         return f"what makes {lower_first(should[1])} {should[2]}?"
     if added:
         rest = subject[added.end() :]
-        if _SUPPORT.search(added[0]):
+        means = _MEANS.match(rest)
+        if means and base_form(means[1].lower()) in VERBS:
+            return f"where do we {base_form(means[1].lower())} {means[2]}?"
+        if _SUPPORT.search(added[0]) or _GERUND.match(rest):
             return f"where do we support {rest}?"
         return f"where do we {'add' if _ADDED_TO.search(rest) else 'implement'} {rest}?"
     if fixed:
@@ -219,7 +238,7 @@ def change_question(subject: str) -> str | None:
     verb = base_form(first.lower())
     if verb not in VERBS - _ABOUT_CODE or not rest or _AFTER_NOUN.match(rest):
         return None
-    return f"where do we {verb} {rest}?"
+    return f"where do we {verb} {rest.removeprefix('for ') if verb == 'support' else rest}?"
 
 
 def _fix_question(problem: str) -> str | None:

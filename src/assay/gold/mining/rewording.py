@@ -35,6 +35,13 @@ _THING: Final = re.compile(
     r"(?:that|which|used to|to)\s+(?=[a-z])",
     re.IGNORECASE,
 )
+#: An article or a preposition that lost its noun, and unfinished texts.
+_BROKEN: Final = re.compile(
+    r"\b(?:the|an?|its) (?:the|an?|to|of|for|in|with|from|that|which|on|by|and|or|as|at|if)\b"
+    r"|\b(?:of|for|with|from|by|and|or) (?:of|for|with|from|by|and|or|if|when)\b"
+    r"|\b(?:it|them|itself)\b|\b(?:and|or) [a-z]+s (?:the|an?|all|any)\b"
+    r"|\b(?:the|an?|to|of|for|in|with|from|by|and|or|as|at|on|its)$",
+)
 _WORD: Final = re.compile(r"[A-Za-z][\w'-]*")
 
 
@@ -58,7 +65,7 @@ def reword(sentence: str) -> str | None:
         return _question("where do we decide whether", _CHECK_IF.sub("", statement))
     if _RETURNS.match(statement):
         rest = _RETURNS.sub("", statement)
-        return _question("where do we work out", rest) if re.match(r"(?:the|an?|all|its)\s", rest) else None
+        return _question("where do we determine", rest) if re.match(r"(?:the|all)\s", rest) else None
     return _ask_action(statement) or _ask_action(_THING.sub("", statement, count=1))
 
 
@@ -79,11 +86,18 @@ def _ask_action(statement: str) -> str | None:
     return _question(f"where do we {new}", rest)
 
 
+def _base_verb(word: str) -> str:
+    return base_form(word) if base_form(word) in VERBS else word
+
+
 def _question(start: str, rest: str) -> str | None:
     def replace(match: re.Match[str]) -> str:
         word = match[0]
         return _tables()[1].get(word.lower(), word) if word.islower() else word
 
     reworded = " ".join(_WORD.sub(replace, rest).split())
+    reworded = re.sub(r"\b(and|or) ([a-z]+)\b", lambda m: f"{m[1]} {_base_verb(m[2])}", reworded)
+    if _BROKEN.search(reworded):
+        return None
     reworded = re.sub(r"\b(an?) (?=(\w))", lambda m: f"{'an' if m[2].lower() in 'aeio' else 'a'} ", reworded)
     return f"{start} {reworded}?" if len(set(content_words(reworded))) >= RewordingRules.fewest else None
