@@ -17,6 +17,31 @@ _ASCII: Final = str.maketrans("─━┈│┊●█▇▆▅▄▃▂▁·✓�
 _TRAILING: Final = re.compile(r"[ \t]+(?=\n)")
 
 
+#: Value of --color; auto follows the environment and the stream.
+_choice = "auto"
+
+
+def choose_color(choice: str | None) -> None:
+    """Set when output is colored: always, never or, by default, auto."""
+    global _choice  # noqa: PLW0603  # one command line per process; an environment variable would reach the engines
+    _choice = choice or "auto"
+
+
+def use_color(stream: IO[str]) -> bool:
+    """Return whether to color a stream: by --color, then NO_COLOR, FORCE_COLOR or CLICOLOR_FORCE, then TERM."""
+    if _choice != "auto":
+        return _choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return stream.isatty() and not _is_dumb()
+
+
+def _is_dumb() -> bool:
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+
+
 @dataclass(frozen=True, slots=True)
 class Terminal:
     width: int
@@ -31,17 +56,12 @@ class Terminal:
 
 
 def detect_terminal(stream: IO[str], piped: int) -> Terminal:
-    """Detect the properties of a stream; `piped` is the width if neither a terminal nor COLUMNS defines one.
-
-    NO_COLOR, and a TERM of `dumb` or `unknown`, turn off color.
-    """
+    """Detect the properties of a stream; `piped` is the width if neither a terminal nor COLUMNS defines one."""
     interactive = stream.isatty()
     width = shutil.get_terminal_size().columns if interactive or "COLUMNS" in os.environ else piped
-    dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
-    plain = bool(os.environ.get("NO_COLOR")) or dumb
     try:
         _DRAWN.encode(getattr(stream, "encoding", None) or "utf-8")
         unicode = True
     except (UnicodeEncodeError, LookupError):
         unicode = False
-    return Terminal(max(width, _MIN_WIDTH), interactive and not plain, unicode, interactive and not dumb)
+    return Terminal(max(width, _MIN_WIDTH), use_color(stream), unicode, interactive and not _is_dumb())

@@ -349,7 +349,7 @@ def test_debugging_shows_the_traceback(workspace, monkeypatch):
     monkeypatch.setattr("sysconfig.get_path", broken)
     shown = workspace.call("run", "--gold", "stdlib", "--quiet", env={"ASSAY_DEBUG": "1"}).err
     assert shown.startswith("Traceback (most recent call last)")
-    assert shown.splitlines()[-1] == "hint: report this bug; ASSAY_DEBUG=1 prints the traceback"
+    assert shown.splitlines()[-1] == "hint: report this bug with the traceback that --verbose prints"
 
 
 def test_variables_that_the_source_names():

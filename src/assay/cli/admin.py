@@ -13,7 +13,7 @@ from shutil import disk_usage, get_terminal_size, which
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from assay.cli.options import serve_until_stopped
+from assay.cli.options import load_config, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.engines.tool import PROBE_LIMITS
@@ -28,6 +28,8 @@ from assay.report.render.document import Block, Cell, Paragraph, Tone, table
 from assay.search.config import load_search_config
 from assay.store.kinds import KINDS, LIMITED, cache_dir, parse_age, parse_size
 from assay.store.store import Store
+from assay.terminal import use_color
+from assay.toml import find_upward
 from assay.web.explorer import explorer_routes
 from assay.web.reviewers import port_file
 from assay.web.runs import RunList
@@ -133,20 +135,21 @@ def _check_stdlib() -> dict[str, object]:
 def _check_terminal() -> dict[str, object]:
     detail = "not a terminal: plain text"
     if sys.stdout.isatty():
-        color = "no color (NO_COLOR)" if os.environ.get("NO_COLOR") else "color"
+        color = "color" if use_color(sys.stdout) else "no color"
         detail = f"{color}, {get_terminal_size().columns} columns"
     return _check("terminal", "ok", detail, required=False)
 
 
 def _check_config() -> dict[str, object]:
-    if not Path(FILE).is_file():
-        return _check(FILE, "missing", "not in this directory", "run `assay init`", required=False)
+    path = find_upward(Path(), FILE)
+    if path is None:
+        return _check(FILE, "missing", "not in this directory or above", "run `assay init`", required=False)
     try:
-        spec = load_spec(Path(FILE))
-        load_search_config((), Path(FILE), os.environ)
+        spec = load_spec(path)
+        load_search_config((), path, os.environ)
     except AssayError as error:
         return _check(FILE, "failed", str(error).replace("\n", " "))
-    return _check(FILE, "ok", f"{len(spec.entries())} engines, {len(spec.gold)} gold sources")
+    return _check(FILE, "ok", f"{path}: {len(spec.entries())} engines, {len(spec.gold)} gold sources")
 
 
 def show_command(args: Namespace) -> int:
@@ -247,7 +250,7 @@ def _format_day(seconds: float) -> str:
 
 
 def serve_command(args: Namespace) -> int:
-    directories = [Path(name) for name in args.folders or ["."]]
+    directories = [Path(name) for name in args.folders or [load_config(args).directory]]
     routes = explorer_routes(directories, review=args.gold is not None)
     if args.gold is not None:
         from assay.cli.gold.vote import open_review, warn_truncated, workspace_routes

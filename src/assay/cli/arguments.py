@@ -7,8 +7,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-RESULTS: Final = "results"  # the default directory of a run
-
 Argument = tuple[str, dict[str, Any]]  # what `add_argument` of argparse takes
 
 
@@ -109,9 +107,9 @@ CLAIM: Final = tuple(_CLAIM)
 ANALYSIS_PLAN = Group("analysis plan", *_CLAIM.values())
 #: The analysis plan of commands that choose the compared engines in another way.
 JUDGING = Group("analysis plan", *(_CLAIM[name] for name in ("primary", "margin", "alpha", "cluster_by", "seed")))
-FINISHED_RUN = value(RESULTS, "Directory written by `assay run` [default: results]", nargs="?", default=RESULTS)
+RUN_DEFAULT: Final = "[default: that of assay.toml, or results]"
+FINISHED_RUN = value("results", f"Directory written by `assay run` {RUN_DEFAULT}", nargs="?")
 FULL = flag("--full", "Print tables and statistical detail before the decision")
-VERBOSE = flag("--verbose", "Print one line per query: rank, value and text")
 REPORT = (
     flag("--max-size SIZE", "Limit the size of report.html [default: 3MB]"),
     flag("--no-source", "Leave source code out of report.html"),
@@ -121,9 +119,8 @@ RUN_OUTPUT = (
     flag("--parquet", "Also write per-query.parquet (extra: parquet)"),
     *REPORT,
     FULL,
-    VERBOSE,
 )
-CONFIG = flag("--config FILE", "Read this assay.toml [default: the one in this directory]")
+CONFIG = flag("--config FILE", "Read this assay.toml [default: the one in this directory or above]")
 EXPERIMENT = (
     CONFIG,
     flag("--preset NAME", "Use a shipped experiment instead of an assay.toml"),
@@ -150,7 +147,7 @@ _ENGINE_PATH = "Directory or corpus [default: this directory, or the corpus of t
 ENGINE_CORPUS = (
     value("path", _ENGINE_PATH, nargs="?", metavar="PATH"),
     flag("--gold PATH", "Use the queries, targets and corpus of this gold set"),
-    flag("--config FILE", "Read engine names from this assay.toml [default: the one in this directory]"),
+    flag("--config FILE", "Read engine names from this assay.toml [default: the one in this directory or above]"),
     TIMEOUT,
 )
 QUERY = value("query", "Question, keywords or name", nargs="?", metavar="QUERY")
@@ -158,7 +155,7 @@ DIRECTORY = value("path", "Directory to search [default: this one]", nargs="?", 
 PER = flag("--per", "Return files or line spans", choices=("file", "span"), default="file")
 SEARCH_SETTINGS = Group(
     "settings",
-    flag("--config FILE", "Read the [search] table of this file [default: PATH/assay.toml]"),
+    flag("--config FILE", "Read the [search] table of this file [default: assay.toml in PATH or above]"),
     flag("--set KEY=VALUE", "Change a setting, such as stem.files=0.4", repeatable=True),
     flag("--workers N", "Index with N processes [default: one per core]", type=int),
     description="`assay search --show-config` lists all with their meanings",

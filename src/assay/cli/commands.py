@@ -156,7 +156,7 @@ command(
         nargs="?",
         metavar="CORPUS",
     ),
-    flag("--config FILE", "Read engine names from this assay.toml"),
+    flag("--config FILE", "Read engine names from this assay.toml [default: the one in this directory or above]"),
     shared.TIMEOUT,
     flag("--index-timeout S", "Stop indexing after this many seconds [default: 3600]", type=float),
 )
@@ -193,8 +193,8 @@ command(
     "run:run",
     """Run engines over a gold set and report verdicts
 
-    With an assay.toml in this directory (or --config), its settings apply and flags override them;
-    without one, flags are enough:
+    With an assay.toml in this directory or above (up to the root of the Git repository), its settings apply and flags
+    override them. Its paths, also that of the results, are relative to it. Without one, flags are enough:
 
       assay run --gold stdlib
       assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
@@ -223,7 +223,7 @@ command(
     flag("--threads N", "Limit every engine to this many processors [default: all]", type=int),
     flag("--one-at-a-time", "Open one engine at a time instead of interleaving queries"),
     flag("--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=int),
-    flag("--out FOLDER", "Write the run there [default: results]"),
+    flag("--out FOLDER", f"Write the run there {shared.RUN_DEFAULT}"),
     *shared.RUN_OUTPUT,
     flag("--no-references", "Leave out random, keywords and oracle"),
     shared.REQUIRE,
@@ -253,7 +253,7 @@ command(
       assay merge part --out results
     """,
     value("parts", "Directories with shards, or shard files", nargs="+", metavar="FOLDER|FILE"),
-    flag("--out FOLDER", "Write the run there [default: results]", default="results"),
+    flag("--out FOLDER", f"Write the run there {shared.RUN_DEFAULT}"),
     *shared.RUN_OUTPUT,
 )
 command(
@@ -264,7 +264,6 @@ command(
     flag("--parquet", "With --write: also write per-query.parquet (extra: parquet)"),
     *shared.REPORT,
     shared.FULL,
-    shared.VERBOSE,
     flag("--exclude-pooled", "Also score without pooled labels"),
     shared.ANALYSIS_PLAN,
 )
@@ -318,7 +317,7 @@ command(
     assay show results-old results-new tax-lookup       the same engine in two runs (--engine NAME)
     """,
     value(
-        "words", "Query id or part of its text, after one or two runs [default: results]", nargs="+", metavar="QUERY"
+        "words", f"Query id or part of its text, after one or two runs {shared.RUN_DEFAULT}", nargs="+", metavar="QUERY"
     ),
     flag(
         "--engines",
@@ -334,7 +333,7 @@ command(
     "admin:serve",
     """Explore runs in the browser
 
-    assay serve                          runs in and below this directory
+    assay serve                          runs in and below the directory of assay.toml, or this one
     assay serve results old-results      runs of several directories
     assay serve --gold gold.yaml         also the review of a gold set
     assay serve --open                   also open the browser
@@ -343,7 +342,7 @@ command(
     """,
     value(
         "folders",
-        "Directories of runs, or directories that contain them [default: this one]",
+        "Directories of runs, or directories that contain them [default: that of assay.toml, or this one]",
         nargs="*",
         metavar="FOLDER",
     ),
@@ -368,7 +367,7 @@ command(
     reports to GitHub Actions: job summary, annotations, and one comment on the pull request, with the token in
     GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
     """,
-    value("results", "Directory of the candidate run, or several for repeats [default: results]", nargs="*"),
+    value("results", f"Directory of the candidate run, or several for repeats {shared.RUN_DEFAULT}", nargs="*"),
     flag("--against PATH", "Compare with this run directory or baseline file", repeatable=True),
     flag("--write-baseline FILE", "Write the run as a baseline file, without a verdict"),
     flag("--engine NAME", "Gate this engine only", action=Once),
@@ -494,7 +493,7 @@ command(
     flag("--icc X", "Set the correlation inside a repository [default: the pilot's, or 0.1]", type=float),
     Group(
         "from a pilot run",
-        value("results", "Directory of the pilot run [default: results]", nargs="?"),
+        value("results", f"Directory of the pilot run {shared.RUN_DEFAULT}", nargs="?"),
         flag("--engine NAME", "Compare this engine"),
         flag("--baseline ENGINE", "Compare it with this engine"),
         flag("--primary M", "Compare by this measure"),
@@ -595,5 +594,4 @@ command(
     "Benchmark the built-in engines on the Python standard library, offline",
     flag("--out FOLDER", "Write the run there", default="demo-results"),
     shared.FULL,
-    shared.VERBOSE,
 )

@@ -26,7 +26,7 @@ from assay.audit.runner import (
 )
 from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
 from assay.cli.gold.lint import builtin_reach
-from assay.cli.options import config_file, given_flags, split_list
+from assay.cli.options import given_flags, load_config, split_list
 from assay.cli.output import emit, emit_blocks, info, pluralize
 from assay.cli.progress import show_progress
 from assay.corpus import open_corpus, parse_spec, spec_text
@@ -39,7 +39,7 @@ from assay.engines.presets import check_installed, load_preset, shipped_presets
 from assay.errors import ConfigError, CorpusError, EngineError
 from assay.experiment.corpora import exclude_paths, own_files, paths_inside, prepare
 from assay.experiment.engine_check import EngineCheck, ParsedReply, check_engine, check_gold
-from assay.experiment.spec import FILE, engine_factory, load_spec
+from assay.experiment.spec import FILE, engine_factory
 from assay.experiment.spec.engines import EngineFactory, with_environment
 from assay.files import read_utf8
 from assay.gold import load_gold
@@ -94,7 +94,7 @@ def list_command(args: Namespace) -> int:
 
 
 def show_command(args: Namespace) -> int:
-    text, path = _declared_toml(args.name, args.config) or _shipped_toml(args.name)
+    text, path = _declared_toml(args) or _shipped_toml(args.name)
     if args.json:
         data = {"schema": "assay/engines-show/1", "name": args.name, "file": path, "toml": text}
         text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
@@ -102,15 +102,12 @@ def show_command(args: Namespace) -> int:
     return 0
 
 
-def _declared_toml(name: str, config: str | None) -> tuple[str, str] | None:
+def _declared_toml(args: Namespace) -> tuple[str, str] | None:
     """Return the lines of assay.toml that declare an engine, and the file."""
-    path = config_file(config)
-    if path is None:
-        return None
-    spec = load_spec(path)
+    name, spec = args.name, load_config(args)
     if name not in spec.engines:
         return None
-    path = Path(spec.locations[f"engines.{name}"].file or path)  # maybe a file that this one extends
+    path = Path(spec.locations[f"engines.{name}"].file or spec.file or FILE)  # maybe a file that this one extends
     text = read_utf8(path)
     lines = text.split("\n")[(find_line(text, f"engines.{name}") or 1) - 1 :]
     own = re.compile(rf"\[+engines\.[\"']?{re.escape(name)}[\"']?[.\]]")
@@ -144,11 +141,11 @@ def check_command(args: Namespace) -> int:
             raise ConfigError(
                 f"--{flag.replace('_', '-')}: expected more than 0 seconds, got {seconds:g}", hint="use 60"
             )
-    recipe = find_engine(args.engine, args.config)
+    recipe = find_engine(args)
     replace(recipe, suite=Suite((GoldSet("", CorpusSpec("stdlib"), ()),))).make()  # report its problems first
-    corpus = _open_code(args.path, args.config)
+    corpus = _open_code(args)
     info(args, f"generating queries from {pluralize(len(corpus.files), 'file')} of {corpus.root}")
-    gold = replace(check_gold(corpus), corpus=without_ours(corpus.spec, args.config))
+    gold = replace(check_gold(corpus), corpus=without_ours(args, corpus.spec))
     engine = replace(recipe, suite=Suite((gold,))).make()
     with show_progress(args) as report:
         check = check_engine(args.engine, engine, gold, **given, progress=report)
@@ -176,11 +173,11 @@ def check_command(args: Namespace) -> int:
     return 4 if check.problems else 0
 
 
-def _open_code(path: str | None, config: str | None) -> Corpus:
-    if path is not None:
-        return open_without_ours(parse_spec(path), config)
+def _open_code(args: Namespace) -> Corpus:
+    if args.path is not None:
+        return open_without_ours(args, parse_spec(args.path))
     try:
-        here = open_without_ours(CorpusSpec("path", "."), config)
+        here = open_without_ours(args, CorpusSpec("path", "."))
     except CorpusError:  # an empty directory
         here = None
     if here is not None and any(file.kind == "code" for file in here.files):
@@ -271,8 +268,8 @@ def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
 
 def query_command(args: Namespace) -> int:
     config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
-    named = find_corpus(args.path, args.gold, args.config)
-    recipe = replace(find_engine(args.engine, args.config), suite=named.suite, **given_flags(args, "seed"))
+    named = find_corpus(args, args.gold)
+    recipe = replace(find_engine(args), suite=named.suite, **given_flags(args, "seed"))
     engine = recipe.make()
     target = AuditTarget(args.engine, engine, named.corpus, (), ReproCommand(args.engine), ours=named.ours)
     with AuditSessions(target, config) as sessions:
@@ -331,9 +328,9 @@ def audit_command(args: Namespace) -> int:
 
 
 def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
-    gold = args.gold or ("" if args.path else _configured_gold(args.config))
-    named = find_corpus(args.path, gold, args.config)
-    recipe = replace(find_engine(args.engine, args.config), suite=named.suite, **given_flags(args, "seed"))
+    gold = args.gold or ("" if args.path else _configured_gold(args))
+    named = find_corpus(args, gold)
+    recipe = replace(find_engine(args), suite=named.suite, **given_flags(args, "seed"))
     engine = recipe.make()
     if gold:
         queries = gold_queries(named.queries, config.queries, config.seed)
@@ -356,21 +353,18 @@ def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
     )
 
 
-def _configured_gold(config: str | None) -> str:
+def _configured_gold(args: Namespace) -> str:
     """Return the gold file of assay.toml; empty if there is none, or more than one."""
-    path = config_file(config)
-    names = load_spec(path).gold if path else ()
+    names = load_config(args).gold
     return names[0] if len(names) == 1 and not Path(names[0]).is_dir() else ""
 
 
-def find_engine(text: str, config: str | None) -> EngineFactory:
+def find_engine(args: Namespace) -> EngineFactory:
     """Return the factory of an engine of assay.toml or, if none matches, of a kind, `kind:value`, preset or file."""
-    path = config_file(config)
-    if path:
-        spec = load_spec(path)
-        if text in spec.engines or spec.entry(text) is not None:
-            return engine_factory(spec, text)
-    return EngineFactory(with_environment(re.sub(r"^[\w.-]+=", "", text)))  # `assay run` takes NAME=SPEC
+    spec = load_config(args)
+    if spec.file and spec.entry(args.engine) is not None:
+        return engine_factory(spec, args.engine)
+    return EngineFactory(with_environment(re.sub(r"^[\w.-]+=", "", args.engine)))  # `assay run` takes NAME=SPEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,13 +378,13 @@ class NamedCorpus:
     notes: tuple[str, ...] = ()
 
 
-def find_corpus(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
-    """Open the corpus at `path`; by default that of the gold set, or this directory."""
+def find_corpus(args: Namespace, gold: str | None) -> NamedCorpus:
+    """Open the corpus at PATH; by default that of the gold set, or this directory."""
     if not gold:
-        spec = parse_spec(path or ".")
-        return NamedCorpus(open_without_ours(spec, config), frozenset(_own_files(spec, config)).__contains__)
+        spec = parse_spec(args.path or ".")
+        return NamedCorpus(open_without_ours(args, spec), frozenset(_own_files(args, spec)).__contains__)
 
-    suite = select(load_gold(gold, corpus=path or None), ()).suite
+    suite = select(load_gold(gold, corpus=args.path or None), ()).suite
     if len(suite.golds) != 1:
         names = ", ".join(one.name for one in suite.golds)
         raise ConfigError(f"expected one gold set in {gold}, got {names}", hint="pass one gold file")
@@ -400,16 +394,15 @@ def find_corpus(path: str | None, gold: str | None, config: str | None) -> Named
     return NamedCorpus(prepared.corpus, prepared.is_own, suite, prepared.gold.queries, notes)
 
 
-def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
+def open_without_ours(args: Namespace, corpus: CorpusSpec) -> Corpus:
     """Open a corpus without assay.toml and its gold files."""
-    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
+    return replace(open_corpus(without_ours(args, corpus)), spec=corpus)
 
 
-def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
+def without_ours(args: Namespace, corpus: CorpusSpec) -> CorpusSpec:
     """Exclude assay.toml and the gold files that it names from a corpus."""
-    return exclude_paths(corpus, _own_files(corpus, config))
+    return exclude_paths(corpus, _own_files(args, corpus))
 
 
-def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
-    path = config_file(config)
-    return paths_inside(corpus, None, own_files(load_spec(path))) if path else []
+def _own_files(args: Namespace, corpus: CorpusSpec) -> list[str]:
+    return paths_inside(corpus, None, own_files(load_config(args)))

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from assay.cli.arguments import RESULTS
-from assay.cli.options import claim_for, log_run_access, read_results, reject_flags
+from assay.cli.options import claim_for, default_results, log_run_access, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
@@ -32,12 +31,13 @@ from assay.types import Run
 
 def gate_command(args: Namespace) -> int:
     _check_flags(args)
+    args.results = args.results or [default_results(args)]
     if args.write_baseline:
         return _write_baseline(args)
     try:
         if args.made_by:
             _check_made(Path(args.made_by))
-        runs, name = _read_repeats(args.results or [RESULTS])
+        runs, name = _read_repeats(args.results)
         history = find_history(args.history, args.against)
         if history:
             check_history(history)
@@ -61,7 +61,7 @@ def gate_command(args: Namespace) -> int:
 
 def _show_command(args: Namespace, gate: Gate) -> str:
     """Return the command that shows a query: in both runs, or of one engine if the baseline has no rankings."""
-    run = (args.results or [RESULTS])[0]
+    run = args.results[0]
     if not args.against:
         return shlex.join(["assay", "show", run])
     if len(args.against) == 1 and Path(args.against[0]).is_dir():
@@ -81,7 +81,7 @@ def _check_flags(args: Namespace) -> None:
 
 
 def _write_baseline(args: Namespace) -> int:
-    runs, name = _read_repeats(args.results or [RESULTS])
+    runs, name = _read_repeats(args.results)
     claim = claim_for(runs[0], args)
     scores = gather(runs, claim.measures, name)
     write_baseline(Path(args.write_baseline), scores, claim)
@@ -145,7 +145,7 @@ def _judge(args: Namespace, runs: list[Run], name: str, history: Path | None) ->
     commit = read_head(history.absolute().parent) or os.environ.get("GITHUB_SHA", "")
     line = history_line(gate, new, claim, args.engine, commit)
     points = tuple(record_gate(history, line))
-    directory = Path((args.results or [RESULTS])[0])
+    directory = Path(args.results[0])
     if len(runs) == 1 and is_run(directory):
         write_trend(directory, points)
     return replace(gate, history=points)
@@ -172,6 +172,6 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
 
 
 def _job_output(args: Namespace) -> github.JobOutput:
-    paths = [github.place_in_checkout(os.environ, path) for path in args.results or [RESULTS]]
+    paths = [github.place_in_checkout(os.environ, path) for path in args.results]
     subject = "\0".join([*paths, args.engine or ""])
     return github.JobOutput(github.read_context(os.environ, subject), log, comment=not args.no_comment)

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from assay.cli.options import claim_flags, load_config, read_results, split_today
+from assay.cli.options import claim_flags, default_results, load_config, read_results, split_today
 from assay.cli.output import emit, emit_blocks, info, pluralize, warn, write_result
 from assay.errors import GoldError
 from assay.experiment import ablation
@@ -40,6 +40,7 @@ def list_command(args: Namespace) -> int:
 def add_command(args: Namespace) -> int:
     plan = _find_ledger(args)
     ledgers.read_ledger(plan.path)
+    args.results = args.results or default_results(args)
     run = read_results(args.results)
     old = read_results(args.against) if args.against else None
     suite = split_today(run.suite)  # the entry names the splits of today
@@ -102,7 +103,7 @@ def verify_command(args: Namespace) -> int:
 
 
 def _find_ledger(args: Namespace) -> ledgers.LedgerPlan:
-    spec = load_config(getattr(args, "config", None))
+    spec = load_config(args)
     return ledgers.ledger_plan(spec, getattr(args, "ledger", None), getattr(args, "rule", None))
 
 

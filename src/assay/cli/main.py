@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
 from shutil import get_terminal_size
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from assay._version import __version__
 from assay.cli.arguments import COMMANDS, Group
@@ -23,7 +23,16 @@ from assay.errors import AssayError, did_you_mean, located_message
 #: The actions of commands that may be called without one.
 DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "show"}
 #: Flags of every command and action, before or after its name.
-FLAGS: Final = (("--json", "Print the result as JSON on stdout"), ("--quiet", "Print no progress on stderr"))
+FLAGS: Final[dict[str, dict[str, Any]]] = {
+    "--json": {"action": "store_true", "help": "Print the result as JSON on stdout"},
+    "-q --quiet": {"action": "store_true", "help": "Print no progress on stderr"},
+    "-v --verbose": {"action": "store_true", "help": "Print more: files used, queries of a run, tracebacks"},
+    "--color": {
+        "choices": ("auto", "always", "never"),
+        "metavar": "WHEN",
+        "help": "Color the output: auto, always or never [default: auto]",
+    },
+}
 
 #: Flags removed from compare and gate, and why; `ledger add` still has --allow-changed-corpus.
 REMOVED_FLAGS: Final = {"--allow-changed-corpus": "a changed corpus is always compared"}
@@ -54,6 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     args = parser.parse_args(words)
+    from assay.terminal import choose_color
+
+    choose_color(args.color)
     _handle_signals()
     try:
         module, function = args.handler
@@ -73,12 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if cause is not None:
             return _fail(args, AssayError(_INTERRUPTED), 130)
         # An unexpected exception must never look like a regression (exit code 1).
-        if os.environ.get("ASSAY_DEBUG"):
+        if args.verbose or os.environ.get("ASSAY_DEBUG"):
             import traceback
 
             traceback.print_exc()
         message = f"unexpected {type(error).__name__}: {error}"
-        return _fail(args, AssayError(message, hint="report this bug; ASSAY_DEBUG=1 prints the traceback"), 4)
+        return _fail(args, AssayError(message, hint="report this bug with the traceback that --verbose prints"), 4)
     return code
 
 
@@ -137,19 +149,21 @@ def _handle_signals() -> None:
 
 def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
     """Return the parser of the command line; with `words`, only the command that they name is complete."""
-    first = next((word for word in words or () if not word.startswith("-")), None)
     import_module("assay.cli.commands")
+    first = next((word for word in words or () if word in COMMANDS), None)
     if words is None or first == "gold":
         import_module("assay.cli.gold")
     parser = _Parser(prog="assay", description="Measure code search: gold set → engine → verdict", epilog=_EPILOG)
-    parser.add_argument("--version", action="version", version=f"assay {__version__}", help="Show the version and exit")
+    version = f"assay {__version__}"
+    parser.add_argument("-V", "--version", action="version", version=version, help="Show the version and exit")
+    _add_flags(parser, suppressed=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name in (name for name in COMMANDS if " " not in name):
         if words is not None and name != first:
             commands.add_parser(name, help=_summary(name), add_help=False)
             continue
         command = _add_parser(commands, name)
-        _add_flags(command, default=False)
+        _add_flags(command)
         actions = [action for action in COMMANDS if action.startswith(f"{name} ")]
         if not actions:
             _configure(command, name)
@@ -162,8 +176,7 @@ def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
             if words is None or action.split()[1] in words:
                 action_parser = _add_parser(choices, action)
                 _configure(action_parser, action)
-                # suppressed, or it would reset the same flag before the action
-                _add_flags(action_parser, default=argparse.SUPPRESS)
+                _add_flags(action_parser)
             else:
                 choices.add_parser(action.split()[1], help=_summary(action), add_help=False)
     return parser
@@ -186,9 +199,11 @@ def _wrap(paragraph: str) -> str:
     return textwrap.fill(paragraph, get_terminal_size().columns - 2)
 
 
-def _add_flags(parser: ArgumentParser, *, default: object) -> None:
-    for flag, text in FLAGS:
-        parser.add_argument(flag, action="store_true", default=default, help=text)
+def _add_flags(parser: ArgumentParser, *, suppressed: bool = True) -> None:
+    """Add the common flags; the default is suppressed where it would reset a flag before the command or action."""
+    for names, settings in FLAGS.items():
+        default = {"default": argparse.SUPPRESS} if suppressed else {}
+        parser.add_argument(*names.split(), **settings | default)
 
 
 def _configure(parser: ArgumentParser, name: str) -> None:

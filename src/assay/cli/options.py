@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.arguments import K_MEASURES, RESULTS
+from assay.cli.arguments import K_MEASURES
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
@@ -25,6 +25,7 @@ from assay.experiment.spec.analysis_plan import (
 )
 from assay.experiment.spec.engines import parse_engine_flags
 from assay.files import write_atomic
+from assay.toml import find_upward
 from assay.types import AnalysisPlan, GoldSet, Run, Suite
 
 # Gold sets, corpora and pages are imported where they are used: `assay gate` needs none of them.
@@ -59,12 +60,12 @@ def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
 def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
     """Raise ConfigError if one of the flags is given."""
     for flag in given_flags(args, *flags):
-        name = flag.upper() if flag == RESULTS else f"--{flag.replace('_', '-')}"
+        name = flag.upper() if flag == "results" else f"--{flag.replace('_', '-')}"
         raise ConfigError(f"{name} cannot be used with {purpose}", hint=f"remove {name}")
 
 
-def read_results(text: str) -> Run:
-    path = Path(text)
+def read_results(directory: str) -> Run:
+    path = Path(directory)
     if not path.is_dir():
         problem = "expected a results directory, got a file" if path.exists() else "no such directory"
         raise ConfigError(problem, file=path, hint="pass a directory written by `assay run`")
@@ -114,14 +115,14 @@ def split_today(suite: Suite) -> Suite:
 
 
 def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
-    """Return the settings of report.html from the flags and the [report] table, by default of ./assay.toml."""
+    """Return the settings of report.html from the flags and the [report] table, by default of assay.toml."""
     from assay.experiment.corpora import CorpusTexts
     from assay.experiment.tracing import trace_queries
     from assay.report.explorer.page import page_plan
     from assay.report.history import read_trend
 
     plan = page_plan(
-        spec or load_config(None),
+        spec or load_config(args),
         max_size=getattr(args, "max_size", None),
         no_source=getattr(args, "no_source", False),
         traces=getattr(args, "traces", None),
@@ -146,21 +147,43 @@ def split_list(text: str | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in text.split(",")) if text else None
 
 
-def config_file(config: str | None) -> Path | None:
-    if config:
+def config_file(args: Namespace) -> Path | None:
+    """Return the file of --config, or the assay.toml of this directory or of a parent in the same repository."""
+    if config := getattr(args, "config", None):
         return Path(config)
-    return Path(FILE) if Path(FILE).is_file() else None
+    path = find_upward(Path(), FILE)
+    if path and not hasattr(args, "config_shown"):
+        args.config_shown = True
+        if path.parent != Path() or args.verbose:
+            info(args, f"using {path}")
+    return path
 
 
-def load_config(config: str | None) -> Spec:
-    return load_spec(config_file(config))
+def load_config(args: Namespace) -> Spec:
+    return load_spec(config_file(args))
+
+
+def default_results(args: Namespace) -> str:
+    """Return the directory that `assay run` writes to by default: `out` of assay.toml, or results."""
+    return load_config(args).out
+
+
+def default_set(args: Namespace, given: str | None) -> str:
+    """Return the given gold file, or else the only one that assay.toml names."""
+    if given:
+        return given
+    named = load_config(args).gold
+    if len(named) != 1:
+        problem = f"assay.toml names {len(named)} gold sets" if named else "no gold set is named"
+        raise ConfigError(problem, hint="add the gold file to the command, or [run] gold to assay.toml")
+    return named[0]
 
 
 def load_experiment(args: Namespace) -> Spec:
     if args.preset and args.config:
         hint = f'write extends = "preset:{args.preset}" into {args.config}'
         raise ConfigError("--preset and --config cannot be combined", hint=hint)
-    path = None if args.preset else config_file(args.config)
+    path = None if args.preset else config_file(args)
     engine = getattr(args, "engine", None)
     named = parse_engine_flags(engine) if isinstance(engine, list) else {}
     return load_spec(path, preset=args.preset, sets=args.set, named=named)

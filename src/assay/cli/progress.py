@@ -30,7 +30,8 @@ def show_progress(args: Namespace, engines: Collection[str] = ()) -> Iterator[Ca
     if args.quiet:
         yield None
         return
-    if not detect_terminal(sys.stderr, 0).moves:
+    terminal = detect_terminal(sys.stderr, 0)
+    if not terminal.moves:
         lines = _EngineLines(lambda text: info(args, text), engines)
         yield lines.update
         lines.finish()
@@ -40,7 +41,13 @@ def show_progress(args: Namespace, engines: Collection[str] = ()) -> Iterator[Ca
     from rich.progress import Progress as RichProgress
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(file=sys.stderr, highlight=False, markup=False)
+    console = Console(
+        file=sys.stderr,
+        color_system="standard" if terminal.color else None,
+        no_color=False,
+        highlight=False,
+        markup=False,
+    )
     with RichProgress(
         *columns, console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as drawing:

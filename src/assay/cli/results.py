@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from assay.cli.arguments import CLAIM, RESULTS
+from assay.cli.arguments import CLAIM
 from assay.cli.options import (
     claim_for,
+    default_results,
     given_flags,
     log_run_access,
     open_page,
@@ -70,6 +71,7 @@ def score_command(args: Namespace) -> int:
             raise ConfigError(f"--{flag.replace('_', '-')} requires --write", hint="add --write")
     if args.parquet:
         require_parquet()
+    args.results = args.results or default_results(args)
     page = report_plan(args)
     run = read_results(args.results)
     claim = claim_for(run, args)
@@ -123,6 +125,7 @@ def _count_changed(run: Run, gold: GoldSet) -> int:
 
 @paused_gc()
 def report_command(args: Namespace) -> int:
+    args.results = args.results or default_results(args)
     page = report_plan(args)
     run = read_results(args.results)
     out = Path(args.out or Path(args.results) / HTML)
@@ -285,7 +288,7 @@ def show_command(args: Namespace) -> int:
             "expected one query, got several words", hint='quote it: assay show results "a part of its text"'
         )
     *directories, wanted = args.words
-    directories = directories or [RESULTS]
+    directories = directories or [default_results(args)]
     if is_run(Path(wanted)):
         raise no_query(read_results(wanted), wanted)
     if args.engine and args.engines:
@@ -351,7 +354,7 @@ def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
 
 def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     reject_flags(args, "a plan from a pilot", "repositories", "queries")
-    directory = args.results or RESULTS
+    directory = args.results or default_results(args)
     run = read_results(directory)
     log_run_access(args, run, "plan")
     claim = claim_for(run, args)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.cli.options import (
     claim_flags,
+    default_results,
     load_experiment,
     question_flags,
     report_plan,
@@ -326,7 +327,7 @@ def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
 
 
 def merge_command(args: Namespace) -> int:
-    directory = check_directory(Path(args.out))
+    directory = check_directory(Path(args.out or default_results(args)))
     options = RunOptions(drop_stale=args.drop_stale, parquet=args.parquet)
     page = _plan_report(args, options)
     merged = merge_shards(Path(part) for part in args.parts)

@@ -172,7 +172,7 @@ Missing = Literal["error", "report"]
 
 def load_suite(spec: Spec) -> Suite:
     if not spec.gold:
-        raise ConfigError("no gold set given", hint="pass --gold PATH or --gold stdlib, or run `assay init`")
+        raise ConfigError("no --gold given and no assay.toml names a gold set", hint="assay init, or add --gold PATH")
     rules = [TagRule.parse(text) for text in spec.tags]
     suite = join([load_gold(source, corpus=spec.corpus or None, tags=rules) for source in spec.gold])
     check_suite(spec.cluster, suite)

@@ -12,7 +12,6 @@ In the comments, a range of values is "flat" if the results hardly differ.
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
@@ -46,7 +45,7 @@ from assay.search.signals import (
 from assay.search.vectors import VectorFormat
 from assay.search.view import GraphConfig
 from assay.settings import apply_overrides, coerce, iter_leaves, read_settings, setting
-from assay.toml import find_line, read_toml, write_key
+from assay.toml import find_line, find_upward, read_toml, write_key
 
 T = TypeVar("T")
 
@@ -337,8 +336,8 @@ def _bounds(name: str) -> tuple[float, float] | None:
 
 
 def find_config(directory: Path) -> Path | None:
-    path = directory / FILE
-    return path if os.path.isfile(path) else None  # an unreadable directory is reported by the walk
+    """Return the assay.toml of a directory, or of a parent in the same Git repository."""
+    return find_upward(directory, FILE)
 
 
 def load_search_config(

@@ -80,7 +80,7 @@ def _load_sets(args: Namespace) -> Suite:
             corpus = replace(corpus, value=str(Path(corpus.value).absolute()))  # relative to this directory
         return join([load_gold(source, format=args.format, corpus=corpus) for source in args.sets])
     reject_flags(args, "the sets of assay.toml", "corpus", "format")
-    spec = load_config(args.config)
+    spec = load_config(args)
     if not spec.gold:
         raise ConfigError("no gold set is named", hint="assay gold lint gold.yaml, or [run] gold in assay.toml")
     return load_suite(spec)
@@ -210,14 +210,3 @@ def _format_repair(finding: LintFinding) -> str:
     assert finding.repair is not None
     done = f"became {finding.repair.instead}" if finding.repair.instead else "was dropped"
     return f"{finding.code} {finding.gold}/{finding.query}: {finding.repair.anchor} {done}"
-
-
-def default_set(given: str | None) -> str:
-    """Return the given gold file, or else the only one that assay.toml names."""
-    if given:
-        return given
-    named = load_config(None).gold
-    if len(named) != 1:
-        problem = f"assay.toml names {len(named)} gold sets" if named else "no gold set is named"
-        raise ConfigError(problem, hint="add the gold file to the command, or [run] gold to assay.toml")
-    return named[0]

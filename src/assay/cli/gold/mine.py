@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.cli.gold.lint import default_set, lint_dependencies
-from assay.cli.options import endpoint_of, load_one_set, read_results
+from assay.cli.gold.lint import lint_dependencies
+from assay.cli.options import default_set, endpoint_of, load_one_set, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, parse_spec
@@ -31,7 +31,7 @@ _SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log":
 
 def mine_command(args: Namespace) -> int:
     _check_flags(args)
-    args.set = default_set(args.set)
+    args.set = default_set(args, args.set)
     gold = _load_set(Path(args.set), needed=args.adversaries or args.phrasings)
     run = _load_run(args.run, gold) if args.run and gold else None
     intake, queue = _open_intake(args, gold)

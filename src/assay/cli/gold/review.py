@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cli.gold import vote as voting
-from assay.cli.gold.lint import default_set
-from assay.cli.options import endpoint_of, serve_until_stopped
+from assay.cli.options import default_set, endpoint_of, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
@@ -42,7 +41,7 @@ def review_command(args: Namespace) -> int:
         if getattr(args, name) and action not in allowed:
             belongs = " or ".join(_flag(other) if other else "the dialogue on a terminal" for other in allowed)
             raise ConfigError(f"{_flag(name)} belongs to {belongs}", hint="leave it out, or ask for one of these")
-    args.set = default_set(args.set)
+    args.set = default_set(args, args.set)
     workspace = voting.open_review(Path(args.set), args.corpus)
     return _ACTIONS[action](args, workspace) if action else voting.vote_on_terminal(args, workspace)
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from assay.cli.gold.lint import default_set
 from assay.cli.gold.vote import open_review, warn_truncated
-from assay.cli.options import split_list
+from assay.cli.options import default_set, split_list
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError, GoldError, InputError
@@ -33,7 +32,7 @@ _OFF = 0.1  # a larger deviation from a share noticeably changes what the split 
 def split_command(args: Namespace) -> int:
     if args.depth is not None and args.depth < 1:
         raise ConfigError(f"--depth {args.depth}", hint="at least one folder names a module")
-    args.set = default_set(args.set)
+    args.set = default_set(args, args.set)
     if not Path(args.set).exists():  # shipped sets cannot be split
         raise GoldError("there is no such file or folder", file=args.set, hint="name a gold file of your own")
     if not args.sd > 0:
@@ -128,7 +127,7 @@ def _split_blocks(
 
 
 def access_log_command(args: Namespace) -> int:
-    path = Path(default_set(args.set))
+    path = Path(default_set(args, args.set))
     if not path.is_file() and not access_log_path(path).is_file():
         problem = "is a folder" if path.is_dir() else "there is no such file"
         raise GoldError(problem, file=path, hint="name the gold file")
@@ -177,7 +176,7 @@ def _set_name(spec: CorpusSpec) -> str:
 
 
 def agreement_command(args: Namespace) -> int:
-    workspace = open_review(Path(default_set(args.set)), None)
+    workspace = open_review(Path(default_set(args, args.set)), None)
     warn_truncated(workspace)
     queue = workspace.queue
     votes = read_all_votes(queue)

@@ -79,7 +79,14 @@ def print_document(document: Document, stream: IO[str] | None = None) -> None:
 def render_document(document: Document, terminal: Terminal) -> str:
     out = io.StringIO()
     console = Console(
-        file=out, width=terminal.width, force_terminal=terminal.color, highlight=False, emoji=False, markup=False
+        file=out,
+        width=terminal.width,
+        force_terminal=terminal.color,
+        color_system="standard" if terminal.color else None,  # rich reads NO_COLOR and TERM, but not --color
+        no_color=False,
+        highlight=False,
+        emoji=False,
+        markup=False,
     )
     if document.title:
         _print_text(console, _SIGNS[document.tone] + document.title, f"bold {_STYLES[document.tone]}".strip())
