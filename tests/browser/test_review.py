@@ -188,6 +188,27 @@ def test_a_review_needs_no_mouse(gold_file, browser):
     assert added == [(["shop/tax.py:1-3"], "2"), (["shop/tax.py::with_tax"], "2")]
 
 
+def test_a_question_is_edited_by_keys(gold_file, browser):
+    queries = [Query(name, {"human": f"where is {name}?"}, (Target(Span("shop/tax.py", 1, 3)),)) for name in ("a", "b")]
+    ids = queue(gold_file, "query", queries, ItemOrigin("docs"))
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "ada")
+        browser.wait(lambda: shown(browser) == ids[0])
+        browser.keys("w", ESCAPE)
+        browser.wait(lambda: browser.text("#headline") == "where is a?")
+        browser.keys("w")
+        browser.wait(lambda: browser.run("return document.activeElement.id === 'new-question'"))
+        browser.keys("<img src=x onerror=alert(1)>" + ENTER)
+        browser.wait(lambda: shown(browser) == ids[1])
+        browser.wait(lambda: "<img src=x onerror=alert(1)>" in browser.texts(".queue .item-headline"))
+        assert browser.run("return document.querySelectorAll('main img').length") == 0
+        vote(browser, "a", "as it is")
+        browser.wait(lambda: "voted on everything" in browser.text("main"))
+        assert browser.console_errors() == []
+    said = [(line["item"], line["value"]) for line in votes(gold_file, "ada")]
+    assert said == [(ids[0], "reject"), (items(gold_file)[2]["id"], "accept"), (ids[1], "accept")]
+
+
 def propose_by_keys(tab: Tab, item: str) -> None:
     """Open another file, pick lines with the arrows, then a definition by its name; propose both."""
     from selenium.webdriver.common.action_chains import ActionChains

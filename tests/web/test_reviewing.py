@@ -71,6 +71,24 @@ def test_the_queue_shows_what_is_asked_and_what_one_said(client):
     assert [place["role"] for place in adversary["places"]] == ["adversary", "primary"]
 
 
+def test_a_question_is_edited_and_accepted_once(client, gold_file):
+    old = next(one for one in client.get("queue")["items"] if one["kind"] == "query")
+    for _ in range(2):  # a lost answer makes the page send it again
+        status, answer = client.post("reword", item=old["item"], text=f"  who {HOSTILE[:-2]}\nprints? ")
+        assert status == 200
+    new = answer["new"]
+    assert new["headline"] == f"who {HOSTILE[:-2]} prints?"
+    assert (answer["mine"]["value"], new["mine"]["value"]) == ("reject", "accept")
+    assert [(vote["item"], vote["value"]) for vote in votes(gold_file, "ada")] == [
+        (old["item"], "reject"),
+        (new["item"], "accept"),
+    ]
+    for text, kind in (("", "query"), (old["headline"], "query"), ("why?", "target")):
+        item = next(one["item"] for one in client.get("queue")["items"] if one["kind"] == kind)
+        assert client.post("reword", item=item, text=text)[0] == 400
+    assert len(votes(gold_file, "ada")) == 2
+
+
 def test_engines_are_named_only_when_asked_and_the_vote_says_so(client, gold_file):
     first, second = (one["item"] for one in client.get("queue")["items"][:2])
     assert "engine-x" not in json.dumps(client.get("item", item=first))

@@ -22,6 +22,7 @@ from assay.gold.review.reviewers import (
     make_decision,
     make_vote,
     propose_location,
+    reword_query,
 )
 from assay.gold.review.views import CodeExcerpt, ReviewWorkspace, shows_origin, view_mapping
 from assay.gold.review.votes import (
@@ -85,6 +86,7 @@ def review_routes(
         "POST /take-over": review.take_over,
         "POST /vote": review.vote,
         "POST /place": review.add_location,
+        "POST /reword": review.reword,
         "POST /give-up": review.give_up,
         "GET /lines": code.lines,
         "GET /definitions": code.definitions,
@@ -201,6 +203,15 @@ class Review:
             self._queue.add([item])
             vote = self._cast(log, self._item(item.id), request)
         return {"item": _own_item(item, vote)}
+
+    def reword(self, request: WebRequest) -> Json:
+        """Replace the question of a query and accept it; repeating the same change adds nothing."""
+        item = self._item(request.text("item"))
+        with self._writing:
+            log = self._log_of_voter(request)
+            new = reword_query(self._workspace, log, item, request.text("text"))
+            mine = log.votes()
+        return {"item": item.id, "mine": _own_vote(mine[item.id]), "new": _own_item(new, mine[new.id])}
 
     def give_up(self, request: WebRequest) -> Json:
         """Make the reviewer an adjudicator, who sees other votes and can no longer vote."""

@@ -6,9 +6,12 @@ import { pickDefinition, pickFile } from "./picker.js";
 import { getPatiently, revealEngines, send, troubleNote } from "./session.js";
 import { sourcePane } from "./source.js";
 
-/** Build the page: {element, show(id), keys, close()}; `below(item)` returns what follows the query. */
-export function itemPage(session, { below, footer }) {
-  const page = { session, below, item: null, request: 0 };
+/**
+ * Build the page: {element, show(id), keys, close()}. `below(item)` returns what follows the query;
+ * `onReword(text)`, if given, saves another question.
+ */
+export function itemPage(session, { below, footer, onReword }) {
+  const page = { session, below, onReword, item: null, request: 0 };
   page.query = h("div.query-box");
   page.form = h("div.form-box");
   page.proposal = proposalStrip(
@@ -102,6 +105,7 @@ function itemKeys(page) {
     { keys: ["d"], label: "Choose a definition of the file", run: () => openDefinitions(page) },
     { keys: ["g"], label: "Go back to the proposed target", run: () => showProposed(page) },
     { keys: ["s"], label: sourceHelp, run: () => source.pane.focus() },
+    ...(page.onReword ? [{ keys: ["w"], label: "Edit the question and accept it", run: () => reword(page) }] : []),
     { keys: ["p"], label: "Give a reason for the selected lines", run: () => proposal.focus() },
   ];
 }
@@ -130,6 +134,8 @@ function queryCard(page, item) {
   return h("section.query-card", { "aria-label": "The query" }, [
     h("p.kicker", page.session.about.kinds[item.kind].question, " · ", h("span.mono", query.id)),
     h("h1", { id: "headline" }, headline),
+    canReword(page) &&
+      h("button.quiet-button.reword-button", { onclick: () => reword(page) }, "Edit the question ", h("kbd", "w")),
     forms.length > 0 && pairList("dl.forms", forms),
     adversary &&
       h("p.note", `Proposed adversary (${adversary.relationship}, ${adversary.strength}): ${adversary.confusion}`),
@@ -141,6 +147,41 @@ function queryCard(page, item) {
     ),
     originNote(page, item),
   ]);
+}
+
+function canReword({ onReword, item, session }) {
+  return onReword && item?.kind === "query" && !session.adjudicates;
+}
+
+/** Replace the headline by a field with the question: Enter saves it, Escape leaves it unchanged. */
+function reword(page) {
+  if (!canReword(page) || document.getElementById("new-question")) return;
+  const [[, headline]] = page.item.query.forms;
+  const field = h("textarea", { id: "new-question", rows: "2", "aria-label": "The new question" });
+  field.value = headline;
+  const cancel = () => fill(page.query, queryCard(page, page.item));
+  const save = () => {
+    const text = field.value.trim().split(/\s+/).join(" ");
+    if (text && text !== headline) page.onReword(text);
+    else cancel();
+  };
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return cancel();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return undefined;
+    event.preventDefault();
+    return save();
+  });
+  const form = h("form.reword", { "aria-label": "Edit the question", onsubmit: onSubmit(save) }, [
+    field,
+    h("div.row", [
+      h("button.primary", { type: "submit" }, "Save and accept ", h("kbd", "Enter")),
+      h("button.quiet-button", { type: "button", onclick: cancel }, "Cancel ", h("kbd", "Esc")),
+    ]),
+  ]);
+  document.querySelector(".reword-button")?.remove();
+  document.getElementById("headline").replaceWith(form);
+  field.focus();
+  field.select();
 }
 
 function spanEntry(page, span) {

@@ -13,6 +13,11 @@ export function reviewView(session, main, [id]) {
   let form = null;
   const page = itemPage(session, {
     footer: list.element,
+    onReword: (text) => {
+      session.trail = [...session.trail.filter((other) => other !== id), id];
+      send(session, "reword", { item: id, text });
+      goToNextOpen(session, id);
+    },
     below: (item) => {
       if (session.adjudicates) return adjudicatorNote();
       form = voteForm(session, item, () => goToNextOpen(session, id));

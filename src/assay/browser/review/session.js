@@ -110,13 +110,17 @@ function receive(session, message) {
   const { what, data, answer, error } = message;
   if (error) {
     session.refusals.set(data.item, error);
-    if (!data.anchor) session.drafts.put(data.item, { value: data.value, reason: data.reason });
+    if (!data.anchor && what !== "reword") session.drafts.put(data.item, { value: data.value, reason: data.reason });
     announce(`Not saved: ${error.message}`);
   } else if (what === "place") {
     if (!itemOf(session, answer.item.item)) session.items.push(answer.item);
     Object.assign(itemOf(session, answer.item.item), answer.item);
     announce("The target is in the queue, with your vote");
   } else {
+    if (what === "reword" && !itemOf(session, answer.new.item)) {
+      session.items.splice(session.items.indexOf(itemOf(session, data.item)) + 1, 0, answer.new);
+      announce("The new question is saved and accepted");
+    }
     Object.assign(itemOf(session, data.item) ?? {}, { mine: answer.mine });
   }
   notify(session, message);

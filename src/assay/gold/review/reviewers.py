@@ -159,18 +159,26 @@ def queue_drafts(workspace: ReviewWorkspace) -> None:
         workspace.queue.add(items)
 
 
-def reword_query(workspace: ReviewWorkspace, log: VoteLog, item: ReviewItem, text: str) -> None:
-    """Queue a query with another question, accept it, and reject the item with the old question."""
+def reword_query(workspace: ReviewWorkspace, log: VoteLog, item: ReviewItem, text: str) -> ReviewItem:
+    """Queue a query with another question, accept it, reject the item with the old question; return the new item.
+
+    Repeating the same change adds nothing.
+    """
+    if item.kind != "query":
+        raise ConfigError(f"{item.id} is a {item.kind}, whose question cannot be changed", hint="vote on it")
     tags = {key: value for key, value in item.query.tags.items() if key != DRAFT_TAG}
-    forms = {**item.query.forms, item.form: " ".join(text.split())}
-    query = replace(item.query, forms=forms, tags=tags)
+    question = GoldLocation("the proposal").text(" ".join(text.split()), "the question")
+    query = replace(item.query, forms={**item.query.forms, item.form: question}, tags=tags)
     new = make_item("query", query, ItemOrigin("reviewer"), on=today(), commit=workspace.commit)
     if new.id == item.id:
         raise ConfigError("the question is unchanged", hint="type another question, or accept it as it is")
     workspace.queue.add([new])
     old = VoteInput(item.id, REJECT, f"reworded as {new.id}")
-    votes = [(item, old), (new, VoteInput(new.id, ACCEPT, f"reworded from {item.id}"))]
-    log.cast([make_vote(workspace, log.reviewer, voted, given) for voted, given in votes])
+    given = [(item, old), (new, VoteInput(new.id, ACCEPT, f"reworded from {item.id}"))]
+    known = log.votes()
+    votes = [make_vote(workspace, log.reviewer, voted, one) for voted, one in given]
+    log.cast([vote for vote in votes if not (vote.item in known and known[vote.item].same(vote))])
+    return new
 
 
 def _target_item(query: Query, target: Target, origin: ItemOrigin, *, on: str, commit: str) -> ReviewItem:
