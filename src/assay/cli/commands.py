@@ -595,3 +595,18 @@ command(
     flag("--out FOLDER", "Write the run there", default="demo-results"),
     shared.FULL,
 )
+command(
+    "shell:completion",
+    """Print a completion script for a shell
+
+    eval "$(assay completion bash)"                                      in ~/.bashrc
+    assay completion zsh > ~/.zfunc/_assay                               with ~/.zfunc in $fpath before compinit
+    assay completion fish > ~/.config/fish/completions/assay.fish
+    """,
+    value("shell", "Shell: bash, zsh or fish", choices=("bash", "zsh", "fish"), metavar="SHELL"),
+)
+command(
+    "shell:help",
+    "Show the help of a command",
+    value("words", "Command, and its action", nargs="*", metavar="COMMAND"),
+)
