@@ -33,7 +33,8 @@ def hits(capsys, *arguments: str) -> list[dict]:
     return found
 
 
-def test_results_have_place_score_and_numbered_lines(shop, capsys):
+def test_results_have_place_score_and_numbered_lines(shop, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     code, out, _ = call(capsys, "tax rate of a country")
     assert code == 0
     first = out.splitlines()[0]
@@ -42,6 +43,17 @@ def test_results_have_place_score_and_numbered_lines(shop, capsys):
     start = int(out.splitlines()[1].partition("│")[0])
     line = out.splitlines()[1].partition("│ ")[2]
     assert (shop / "shop/tax.py").read_text().split("\n")[start - 1].rstrip() == line.rstrip()
+
+
+def test_piped_results_are_paths_lines_and_texts_without_gold_sets(shop, capsys):
+    _, out, _ = call(capsys, "tax rate of a country", "-k", "8")
+    for line in out.splitlines():
+        path, number, text = line.split(":", 2)
+        assert (shop / path).read_text().split("\n")[int(number) - 1].expandtabs(4) == text
+        assert path != "gold.yaml"
+    assert "gold.yaml" not in {hit["path"] for hit in hits(capsys, "which percentage is charged")}
+    assert call(capsys, "tax rate", "-k", "1", "--no-snippets")[1].startswith("shop/tax.py:")
+    assert call(capsys, "zzyzx")[1] == ""
 
 
 def test_first_use_says_on_stderr_what_is_indexed_and_the_second_is_silent(shop, capsys):
@@ -56,7 +68,7 @@ def test_json_has_a_versioned_schema_and_says_the_same_as_the_library(shop, caps
     data = json.loads(out)
     assert code == 0
     assert data["schema"] == "assay/search/1"
-    found = Index.build(shop).search("cart total", 2, per="span")
+    found = [hit for hit in Index.build(shop).search("cart total", 3, per="span") if hit.path != "gold.yaml"]
     assert [(h["path"], h["start"], h["end"], h["score"], h["snippet"]) for h in data["hits"]] == [
         (h.path, h.start, h.end, h.score, h.snippet) for h in found
     ]
@@ -79,11 +91,12 @@ def test_filters_only_strike_out(shop, capsys):
     assert hits(capsys, "cart total tax", "--min-score", "99") == []
 
 
-def test_no_match_is_a_sentence_and_no_error(shop, capsys):
+def test_no_match_is_a_sentence_and_no_error(shop, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     code, out, _ = call(capsys, "zzyzx")
     first, *rest = out.splitlines()
     assert (code, first) == (0, "No match in 8 files.")
-    assert len(rest) == 8
+    assert len(rest) == 7  # the gold set is left out
     assert all(line.endswith("  no match") for line in rest), "the other files fill the list, without a snippet"
     assert call(capsys, "zzyzx", "--all")[1] == "No match in 8 files.\n"
     assert all(hit["score"] <= 0 for hit in hits(capsys, "zzyzx"))
@@ -105,7 +118,8 @@ def test_snippets_can_be_left_out(shop, capsys):
     assert "snippet" not in hits(capsys, "tax", "--no-snippets")[0]
 
 
-def test_snippets_are_short_and_around_what_matches(shop, capsys):
+def test_snippets_are_short_and_around_what_matches(shop, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     before, after = ("".join(f"    {name}_{i} = {i}\n" for i in range(20)) for name in ("step", "more"))
     write_tree(shop, {"long.py": f"def work():\n{before}    zebra = 1\n{after}"})
     _, out, _ = call(capsys, "zebra", "--lines", "3", "-k", "1")

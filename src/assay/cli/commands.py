@@ -13,6 +13,7 @@ command(
     assay search parse_config src --per span -k 5       line spans in src
     assay search "old name" --all --regex 'old_name'    every match, ranked, for a refactoring
 
+    If stdout is not a terminal, results are printed as path:line:text. Gold sets and results of Assay are left out.
     The first search builds the index; later ones refresh it when files change. Settings come from the [search] table
     of assay.toml, then ASSAY_SEARCH__STEM__FILES=0.4 (two underscores for a dot), then --set stem.files=0.4.
     """,
@@ -32,7 +33,7 @@ command(
     ),
     Group(
         "output",
-        flag("--lines N", "Limit snippets to N lines", type=int, default=6),
+        flag("--lines N", "Limit snippets to N lines [default: 6; 1 if stdout is not a terminal]", type=int),
         flag("--no-snippets", "Show locations only"),
         flag("--trace FILE", "Write the effect of every stage as JSON lines; - for stderr"),
         flag("--show-config", "Print every setting as TOML instead of searching"),
