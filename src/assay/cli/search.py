@@ -166,7 +166,8 @@ def _print_locations(index: Index, query: str, hits: Iterable[Hit], lines: int) 
             continue
         snippet = choose_lines(hit.snippet, hit.start, weights, lines)
         for number, line in enumerate(snippet.lines, start=snippet.start):
-            write_result(f"{place}:{number}:{fit(line, printer.width)}")
+            width = printer.width - len(f"{clean(hit.path)}:{number}:")
+            write_result(f"{place}:{number}:{fit(line, max(width, 1))}")
 
 
 def index_command(args: Namespace) -> int:
