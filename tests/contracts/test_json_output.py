@@ -27,6 +27,8 @@ WITHOUT_CONTRACT = {
     "mcp": "speaks the Model Context Protocol on stdout until the client disconnects",
     "serve": "prints its address and serves until stopped",
     "demo": "runs the whole standard library; it prints the document of `assay run`",
+    "help": "prints the help text of a command",
+    "completion": "prints a script for a shell",
     "train": "tests/training records it: it needs the train extra and repositories to train on",
 }
 # Documents of docs/reference/json.md that no contract here records.
