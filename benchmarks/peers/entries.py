@@ -77,7 +77,7 @@ def everybody(folder: Path) -> Iterator[Field]:
         links, notes, here = folder / "bin", [], set()
         links.mkdir()
         without = os.environ.get("ASSAY_BENCH_WITHOUT", "").split(",")
-        for peer in (SEMBLE, CHUNKHOUND, SIA):
+        for peer in (SEMBLE, CHUNKHOUND, SIA, PROBE):
             try:
                 if peer.name in without:
                     raise Unavailable("ASSAY_BENCH_WITHOUT names it")

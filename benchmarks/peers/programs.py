@@ -30,7 +30,9 @@ class Peer:
 
 SEMBLE: Final = Peer("semble", ("semble[mcp]==0.7.0",))
 #: DuckDB downloads its vector index when it is first used; the same file is on PyPI.
-CHUNKHOUND: Final = Peer("chunkhound", ("chunkhound==6.1.0", "duckdb==1.5.4", "duckdb-extension-vss==1.5.4"))
+CHUNKHOUND: Final = Peer(
+    "chunkhound", ("chunkhound==6.1.0", "duckdb==1.5.4", "duckdb-extensions==1.5.4", "duckdb-extension-vss==1.5.4")
+)
 SIA: Final = Peer("sia-code", ("sia-code==0.8.2",))
 PROBE: Final = Peer(
     "probe", ("@probelabs/probe@0.6.0-rc325",), binary="package/bin/binaries/*-x86_64-unknown-linux-musl.tar.gz"

@@ -86,7 +86,7 @@ def test_list_says_how_to_get_what_is_missing_and_the_version_of_what_is_here(ca
     assert code == 0
     assert "yes, 9.8.7" in out
     assert "set PYCKLE_API_KEY" in out
-    assert "unverified" in out
+    assert "unverified: written from the source of ck 0.7.11" in " ".join(out.replace("\n", " ").split())
     assert "npm install -g" in out
 
 

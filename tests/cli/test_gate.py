@@ -1,6 +1,7 @@
 """`assay gate` on repeats and baseline files, `assay run --repeat`, and what GitHub is told by gate and lint."""
 
 import json
+import math
 import re
 
 import pytest
@@ -239,3 +240,34 @@ def test_regression_wins_over_a_missing_engine_and_both_are_printed():
     lines = list(map(str, gate_summary(gate, "assay show").blocks))
     assert "fail: a (new)" in lines[0]
     assert "fail: b: in this run" in lines[1]
+
+
+def pyckle_results(path, right, queries=QUERIES):
+    """Write an eval_results.json in which the first queries find their file at once, and the others below another."""
+    rows = [
+        {
+            "query": f"where is thing{i}",
+            "expected": f"part{i}.py",
+            "ranked": ["other.py"] * (i >= right) + [f"part{i}.py"],
+        }
+        for i in range(queries)
+    ]
+    path.write_text(json.dumps({"mrr_at_10": 1.0, "results": rows}, indent=2))
+
+
+@pytest.mark.parametrize(("right", "outcome"), [(QUERIES, (1, "worse")), (0, (0, "inconclusive"))])
+def test_results_of_pyckle_are_a_baseline(flaky, capsys, right, outcome):
+    skill(flaky, QUERIES // 2)
+    assert main(["run", "--quiet"]) == 0
+    pyckle_results(flaky / "eval_results.json", right)
+    capsys.readouterr()
+    code, data = as_json(capsys, "gate", "results", "--against", "eval_results.json")
+    assert (code, data["decision"]["outcome"]) == outcome
+    at_once = right / QUERIES
+    assert data["decision"]["baseline"]["mean"] == pytest.approx(at_once + (1 - at_once) / math.log2(3))  # nDCG@10
+
+
+def test_results_of_pyckle_without_some_queries_are_not_comparable(run_of_flaky, capsys):
+    pyckle_results(run_of_flaky / "eval_results.json", 3, queries=3)
+    assert main(["gate", "results", "--against", "eval_results.json"]) == 5
+    assert "eval_results.json: no result for 17 of 20 queries, e.g. 'where is thing3'" in capsys.readouterr().err

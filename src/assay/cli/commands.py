@@ -355,7 +355,7 @@ command(
     """Turn a run into an exit code for CI
 
       assay gate results --against old-results      compare with an earlier run
-      assay gate results --against base.json        compare with a baseline file
+      assay gate results --against base.json        compare with a baseline file, or with Pyckle's eval_results.json
       assay gate results --write-baseline base.json write that file
       assay gate results --baseline keywords        compare engines of one run
       assay gate results --require 'Hit@5>=0.70'    check a threshold
@@ -369,7 +369,7 @@ command(
     GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
     """,
     value("results", f"Directory of the candidate run, or several for repeats {shared.RUN_DEFAULT}", nargs="*"),
-    flag("--against PATH", "Compare with this run directory or baseline file", repeatable=True),
+    flag("--against PATH", "Compare with this run directory, baseline file or eval_results.json", repeatable=True),
     flag("--write-baseline FILE", "Write the run as a baseline file, without a verdict"),
     flag("--engine NAME", "Gate this engine only", action=Once),
     shared.REQUIRE,

@@ -79,7 +79,9 @@ def list_command(args: Namespace) -> int:
             state = Cell(f"no {', '.join(tool.missing)} → {facts.install or facts.home}", "warning")
         elif tool.unset:
             state = Cell(f"set {', '.join(tool.unset)}", "warning")
-        verified = Cell(f"with {facts.verified}", "good") if facts.verified else Cell("unverified", "quiet")
+        verified = Cell(f"with {facts.verified}", "good")
+        if not facts.verified:
+            verified = Cell(f"unverified: written from {facts.docs}" if facts.docs else "unverified", "quiet")
         rows.append([preset.name, facts.about, state, verified])
     blocks = (
         Heading("Kinds"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from argparse import Namespace
 from collections.abc import Sequence
@@ -9,8 +10,9 @@ from pathlib import Path
 
 from assay.cli.options import claim_for, default_results, log_run_access, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
-from assay.errors import AssayError, ConfigError, SetupError
+from assay.errors import AssayError, ConfigError, NotComparableError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
+from assay.files import read_utf8
 from assay.report import github
 from assay.report.baseline import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence, compare_within, require_comparable
@@ -26,7 +28,10 @@ from assay.report.gate import (
 )
 from assay.report.history import check_history, find_history, record_gate, write_trend
 from assay.report.scored_run import engines_under_test, level_of, reference_baseline
-from assay.types import Run
+from assay.types import EngineRun, Ranking, Run
+
+#: The eval_results.json of Pyckle's guide.
+_PYCKLE = re.compile(r'\s*\{\s*("mrr_at_10"\s*:[^,]*,\s*)?"results"\s*:')
 
 
 def gate_command(args: Namespace) -> int:
@@ -161,7 +166,11 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
             "a baseline file cannot be combined with other runs", hint="name one file, or directories only"
         )
     if files:
-        return read_baseline(Path(files[0]))
+        path = Path(files[0])
+        text = read_utf8(path)
+        if not _PYCKLE.match(text):
+            return read_baseline(path)
+        return gather([_pyckle_run(text, path, run)], measures, files[0])
     for path in map(Path, args.against):
         if path.suffix == ".json" and not path.exists():
             hint = f"make one with `assay gate FOLDER --write-baseline {path}`, from the run to compare with"
@@ -169,6 +178,26 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
     old, name = _read_repeats(args.against)
     require_comparable(old[0], run)
     return gather(old, measures, name)
+
+
+def _pyckle_run(text: str, path: Path, run: Run) -> Run:
+    """Return the run with the rankings of an eval_results.json as those of every engine under test."""
+    from assay.engines.runfile import read_pyckle
+
+    found = read_pyckle(text, str(path))
+    forms = {(gold.name, query.id): query.forms for gold in run.suite.golds for query in gold.queries}
+    engines = []
+    for engine in run.engines:
+        if engine.role != "candidate":
+            continue
+        asked = [(one, forms[one.gold, one.query][one.form]) for one in engine.rankings]
+        missing = [query for _, query in asked if query not in found]
+        if missing:
+            message = f"no result for {len(missing)} of {len(asked)} queries, e.g. {missing[0]!r:.80}"
+            raise NotComparableError(message, file=path, hint="measure all queries of the gold set again")
+        rankings = tuple(Ranking(one.gold, one.query, one.form, found[query][: run.k]) for one, query in asked)
+        engines.append(EngineRun(engine.name, rankings))
+    return replace(run, engines=tuple(engines))
 
 
 def _job_output(args: Namespace) -> github.JobOutput:

@@ -119,10 +119,12 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     path = context.directory / read.path
     text = read_utf8(path, hint="check the path of the run file")
     form = read.format if read.format != "auto" else _detect_format(text)
+    rankings: Rankings
+    notes: tuple[str, ...] = ()
     if form == "trec":
         rankings, notes = read_trec(text, str(path))
     else:
-        rankings, notes = (_read_jsonl if form == "jsonl" else _read_pyckle)(text, str(path)), ()
+        rankings = _read_jsonl(text, str(path)) if form == "jsonl" else read_pyckle(text, str(path))
     if not rankings:
         raise InputError("the run file is empty", file=path, hint="write rankings as TREC lines or JSON lines")
     forms = [(gold, query, form) for gold in context.suite.golds for query in gold.queries for form in query.forms]
@@ -220,8 +222,9 @@ def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit | Docno, ...]]:
     return rankings
 
 
-def _read_pyckle(text: str, file: str) -> dict[str, tuple[Hit | Docno, ...]]:
-    rankings: dict[str, tuple[Hit | Docno, ...]] = {}
+def read_pyckle(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
+    """Parse the eval_results.json of Pyckle's guide into hits by query text."""
+    rankings: dict[str, tuple[Hit, ...]] = {}
     try:
         for entry in json.loads(text)["results"]:
             name = entry["query"]
