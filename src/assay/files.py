@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -83,6 +84,15 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
     except UnicodeDecodeError as problem:
         line = raw[: problem.start].count(b"\n") + 1
         raise error("the file is not UTF-8", file=path, line=line, hint="save the file as UTF-8") from problem
+
+
+def open_regular(path: str) -> IO[bytes]:
+    """Open a regular file for reading; raise OSError for a link, pipe, device, socket or directory, and never block."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return os.fdopen(handle, "rb")
 
 
 def check_regular(path: Path, error: type[InputError] = InputError) -> None:

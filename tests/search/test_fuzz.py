@@ -133,6 +133,20 @@ def test_tree_of_too_many_errors_is_left_alone() -> None:
     assert found.problem == "too many syntax errors"
 
 
+@pytest.mark.parametrize(("source", "grammar"), [("$" * 150_000, "ruby"), ("$a " * 50_000, "ruby")])
+def test_tree_that_is_too_deep_is_not_queried(source: str, grammar: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tree_sitter.QueryCursor", None)
+    assert parse_outline(source, grammar).problem == "more than 30,000 nested expressions"
+
+
+def test_depth_of_a_tree_is_counted_exactly() -> None:
+    deep = "$a " * 50
+    levels = next(n for n in range(200) if parse_outline(deep, "ruby", ParsingLimits(depth=n)).problem is None)
+    assert 50 <= levels <= 150
+    wide = "x = [1, 2]\n" * 200
+    assert parse_outline(wide, "ruby", ParsingLimits(depth=10)).problem is None
+
+
 @pytest.mark.parametrize(
     ("source", "grammar", "refused"),
     [

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from assay._version import __version__
+from assay.files import open_regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,7 @@ class FileContents:
 
 
 def examine(real: str, walking: WalkConfig) -> FileContents:
-    with open(real, "rb") as stream:
+    with open_regular(real) as stream:
         head = stream.read(walking.head_bytes)
         if format_name := binary_format(head, walking):
             return FileContents(reason="binary", detail=format_name)

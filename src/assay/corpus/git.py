@@ -32,6 +32,7 @@ from assay.corpus.sources import (
 from assay.corpus.spec import is_url
 from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, TreeWriter
 from assay.errors import CorpusError, SetupError
+from assay.files import open_regular
 from assay.redaction import strip_credentials
 from assay.store.kinds import MIRRORS
 from assay.store.store import Store
@@ -110,7 +111,7 @@ def _write_lines(lines: Iterable[str]) -> Iterator[IO[bytes]]:
 
 def is_linked_worktree(directory: str) -> bool:
     """Return whether a directory is a linked work tree, which duplicates the source of its repository."""
-    with suppress(OSError), open(os.path.join(directory, ".git"), "rb") as stream:
+    with suppress(OSError), open_regular(os.path.realpath(os.path.join(directory, ".git"))) as stream:
         text = stream.read(4096)
         return text.startswith(b"gitdir:") and b"/worktrees/" in text
     return False

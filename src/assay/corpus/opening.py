@@ -19,7 +19,7 @@ from assay.corpus.spec import is_url, spec_text
 from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
-from assay.files import is_inside
+from assay.files import is_inside, open_regular
 from assay.redaction import strip_credentials
 from assay.store.kinds import TREES, cache_dir
 from assay.store.store import Store
@@ -123,7 +123,7 @@ class LocalCorpus:
 
     def text(self, path: str) -> str:
         """Read and decode a file; raise OSError if it is unreadable, CorpusError if it is outside the corpus."""
-        with open(resolve_inside(self.root, path), "rb") as stream:
+        with open_regular(resolve_inside(self.root, path)) as stream:
             return decode_text(stream.read())
 
 
@@ -145,7 +145,7 @@ def read_text(corpus: Corpus, path: str) -> str:
 def read_bytes(corpus: Corpus, path: str) -> bytes:
     real = resolve_inside(os.path.realpath(corpus.root), path)
     try:
-        with open(real, "rb") as stream:
+        with open_regular(real) as stream:
             return stream.read()
     except OSError as error:
         if not corpus.root.is_dir():

@@ -16,7 +16,7 @@ from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.sources import LocatedCorpus
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
-from assay.files import is_inside
+from assay.files import is_inside, open_regular
 from assay.types import SkippedFile, SourceFile
 
 #: Names that change the rules of their directory.
@@ -185,7 +185,7 @@ class _Walker:
         if "pyvenv.cfg" in names:
             return "built-in", "a virtual environment (pyvenv.cfg)"
         if "CACHEDIR.TAG" in names:
-            with suppress(OSError), open(f"{frame.real}/CACHEDIR.TAG", "rb") as stream:
+            with suppress(OSError), open_regular(f"{frame.real}/CACHEDIR.TAG") as stream:
                 if stream.read(len(_CACHE_TAG)) == _CACHE_TAG:
                     return "built-in", "a cache (CACHEDIR.TAG)"
         if self.located.git and ".git" in names and is_linked_worktree(frame.real):

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from assay.syntax.parsing import ParsingLimits, has_too_many_errors, is_malformed, load_grammar, nesting_problem, parse
+from assay.syntax.parsing import ParsingLimits, is_malformed, load_grammar, nesting_problem, parse, tree_problem
 from assay.syntax.text import split_lines
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None
     if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
     tree = parse(source, grammar, _PARSING)
-    if tree is None or has_too_many_errors(tree, _PARSING):
+    if tree is None or tree_problem(tree, _PARSING):
         return None
     from tree_sitter import QueryCursor
 

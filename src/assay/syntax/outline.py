@@ -16,12 +16,12 @@ from assay.processes.forks import Fork, ForkError, ForkTimeout, can_fork
 from assay.syntax.parsing import (
     PARSING,
     ParsingLimits,
-    has_too_many_errors,
     is_malformed,
     load_grammar,
     nesting_problem,
     parse,
     time_limit,
+    tree_problem,
 )
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     tree = parse(source, grammar, limits)
     if tree is None:
         return _unknown(TIMED_OUT)
-    if has_too_many_errors(tree, limits):
-        return _unknown("too many syntax errors")
+    if problem := tree_problem(tree, limits):
+        return _unknown(problem)
     cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
     matches: dict[int, _DefinitionMatch] = {}  # by the first byte of the name
     headers: list[_Header] = []

@@ -92,6 +92,7 @@ class ParsingLimits:
     seconds: float = 20.0
     seconds_per_byte: float = 1e-4
     tangle: int = 200_000_000  # maximum sum of squared child counts of nodes with errors; a query takes about a second
+    depth: int = 30_000  # maximum levels of a tree; above 32,767 the time of a query grows with their square
     open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
 
 
@@ -135,7 +136,30 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
     return None if late else tree
 
 
-def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
+def tree_problem(tree: Tree, limits: ParsingLimits) -> str | None:
+    """Return why queries over a tree would take too long, or None; both limits are counts, so every machine agrees."""
+    if _has_too_many_errors(tree, limits):
+        return "too many syntax errors"
+    return f"more than {limits.depth:,} nested expressions" if _is_too_deep(tree, limits) else None
+
+
+def _is_too_deep(tree: Tree, limits: ParsingLimits) -> bool:
+    if tree.root_node.descendant_count <= limits.depth:
+        return False
+    cursor, depth, entered = tree.walk(), 0, True
+    while entered or cursor.goto_parent():
+        if not entered:
+            depth -= 1
+        elif cursor.goto_first_child():
+            depth += 1
+            if depth > limits.depth:
+                return True
+            continue
+        entered = cursor.goto_next_sibling()
+    return False
+
+
+def _has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
     cost, stack = 0, [tree.root_node] if tree.root_node.has_error else []
     while stack:
         children = stack.pop().children
