@@ -60,11 +60,11 @@ def test_file_replaced_between_the_check_and_the_read_is_skipped(
     original = os.stat
 
     def stat_then_replace(path: object, *args: object, **kwargs: object) -> os.stat_result:
-        state = original(path, *args, **kwargs)  # type: ignore[arg-type, call-overload]
+        state = original(path, *args, **kwargs)  # type: ignore[arg-type]
         if path == str(root / "a.py") and (root / "a.py").is_file():
             monkeypatch.setattr(os, "stat", original)
             _replace(root / "a.py", kind)
-        return state  # type: ignore[no-any-return]
+        return state
 
     monkeypatch.setattr(os, "stat", stat_then_replace)
     corpus = open_corpus(parse_spec(str(root)))
