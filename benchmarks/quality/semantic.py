@@ -1,230 +1,325 @@
-"""What does meaning add to words? `python -m benchmarks semantic`."""
+"""Search by meaning: the default with a contextual encoder beside it. `python -m benchmarks semantic`.
+
+ASSAY_BENCH_ENCODER   the encoder, as `dense.encoder` names it               default minilm
+ASSAY_BENCH_DELTA     another encoder to compare: the same with a delta      default none
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import os
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Final
 
-from assay.stats import Verdict, means
-from assay.stats.config import DEFAULT as STATS
-from assay.stats.records import ComparisonRow, MeanRow
-from assay.types import FORMS, Scores, Unit
-from benchmarks.pages import Section, difference_text, mean_text, signed, table, target_text
-from benchmarks.quality.gathering import Gathered, gather
-from benchmarks.quality.measuring import by_repository, chosen, differences
-from benchmarks.quality.model import DEFAULT, LEXICAL, MEANING, VECTOR, WORDS, engine, identity
-from benchmarks.quality.pool import CODE, DOCS, POOLED, STDLIB, SYNTHETIC, VISIBLE, Answers, answer, by_module
-from benchmarks.quality.variants import default_of
+import numpy as np
 
-#: The issue's.
-GAIN = 0.03  # on the pool
-MARGIN = 0.01  # that the visible half, and each category of it, may lose
-ALONE = 0.78  # dense-only on the visible half, macro
-ROUNDING = 0.005  # that smaller vectors may change
-
-EXACT: Final = "float32"  # the default
-SMALL: Final = ("int8", "binary")
-#: Dense-only with the default's say of path words, which other signals speak for there.
-QUIET: Final = f"{MEANING}, paths as in the default"
-VARIANTS = (
-    engine(DEFAULT, {}),
-    engine(LEXICAL, WORDS),
-    engine(MEANING, VECTOR),
-    engine(QUIET, {**VECTOR, "dense.path": default_of("dense.path")}),
-    *(engine(f"{DEFAULT}, {kind}", {"dense.vectors": kind}) for kind in SMALL),
-    *(engine(f"{MEANING}, {kind}", {**VECTOR, "dense.vectors": kind}) for kind in SMALL),
+from assay.corpus import open_corpus
+from assay.engines.base import SharedCache
+from assay.engines.builtin import BuiltinEngine
+from assay.errors import ConfigError
+from assay.experiment.runner import run
+from assay.scoring import score
+from assay.search import Index, SearchConfig
+from assay.search.dense import passage_text
+from assay.search.embedders import EmbedderConfig, make_embedder
+from assay.search.encoder import resolve_encoder
+from assay.search.query import parse_query
+from assay.stats.records import ComparisonRow
+from assay.store.store import Store
+from assay.types import Corpus, GoldSet, Query, Scores, Suite
+from benchmarks.pages import Section, Unavailable, difference_text, table
+from benchmarks.quality.measuring import Asking, by_repository, chosen, differences, housed, joined
+from benchmarks.quality.pool import (
+    CODE,
+    DOCS,
+    STDLIB,
+    SYNTHETIC,
+    VISIBLE,
+    Source,
+    octocode_sources,
+    stdlib_source,
+    synthetic_sources,
+    visible_sources,
 )
+from benchmarks.quality.sources import visible
+from benchmarks.quality.synthetic import reported
+from benchmarks.quality.variants import SharedEngine, Shelves, Variant, configure, variant
+
+DEFAULT: Final = "default"
+LAZY: Final = "+ encoder, lazy"
+FULL: Final = "+ encoder, full"
+DELTA: Final = "+ encoder with delta, lazy"
+DELTA_FULL: Final = "+ encoder with delta, full"
+#: The share of a query's stems that its target may have in the stratum "few shared words".
+FEW: Final = 0.15
+BY_FILE: Final = f"{STDLIB}, by file"
+#: Sets on which all chunks are encoded; elsewhere lazy mode alone is asked, since hundreds of thousands would be.
+ENCODED: Final = frozenset({STDLIB, BY_FILE, CODE, DOCS})
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Two engines on some queries; `met` says whether what was wanted holds, None where nothing was."""
+class Row:
+    """One encoder against the default on some queries."""
 
-    label: str
+    part: str
+    queries: str
     row: ComparisonRow
+    wanted: str = ""  # the target
     met: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """All that is shown."""
-
-    pool: tuple[Shown, ...]
-    visible: tuple[Shown, ...]
-    alone: MeanRow
-    quiet: MeanRow
-    vectors: tuple[Shown, ...]
-    context: tuple[Shown, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every target is met."""
-        shown = (*self.pool, *self.visible, *self.vectors)
-        return self.alone.mean >= ALONE and all(one.met is not False for one in shown)
-
-
 def main() -> Section:
-    """Ask every set."""
-    model = identity()
-    here = gather()
-    answers = Answers(here.sources, answer(here.sources, VARIANTS))
-    return section(figures(answers), here, model)
-
-
-def figures(answers: Answers) -> Figures:
-    """Compare engines on every part."""
-    visible = answers.whole(VISIBLE)
-    assert visible is not None  # `visible()` gives at least one repository
-    macro = by_repository(visible)
-    return Figures(
-        pool=tuple(_pool(answers)),
-        visible=tuple(_visible(visible, macro)),
-        alone=_mean(macro, MEANING),
-        quiet=_mean(macro, QUIET),
-        vectors=tuple(_vectors(answers, macro)),
-        context=tuple(_context(answers)),
-    )
-
-
-def _mean(scores: Scores, name: str) -> MeanRow:
-    """Give the mean of an engine with its interval."""
-    return next(row for row in means(scores) if row.engine == name)
-
-
-def _against(scores: Scores, new: str = DEFAULT, old: str = LEXICAL, margin: float = STATS.margin) -> ComparisonRow:
-    """Compare two engines of a table."""
-    return differences(scores, [new], old, margin)[new, POOLED]
-
-
-def _pool(answers: Answers) -> Iterator[Shown]:
-    """Compare on the pool: all of it, without what is most like the training data, then part by part."""
-    scores = answers.pool()
-    assert scores is not None  # the standard library is everywhere
-    row = _against(scores)
-    yield Shown("all", row, row.difference >= GAIN and row.verdict is Verdict.BETTER)
-    yield Shown("all, modules of the standard library apart", _against(by_module(scores, answers.sources)))
-    written = answers.pool(*(part for part in answers.parts if part != SYNTHETIC))
-    assert written is not None
-    yield Shown("all but the synthetic sets", _against(written))
-    for part in answers.parts:
-        some = answers.pool(part)
-        if some is not None:
-            yield Shown(part, _against(some))
-
-
-def _visible(visible: Scores, macro: Scores) -> Iterator[Shown]:
-    """Compare on the visible half: macro, over queries, and each category over queries."""
-    for label, scores in (("macro", macro), ("over queries", visible)):
-        row = _against(scores, margin=MARGIN)
-        yield Shown(label, row, row.difference > 0 and row.interval.low > -MARGIN)
-    for kind in sorted({_category(unit) for unit in visible.units}):
-        part = chosen(visible, lambda unit, kind=kind: _category(unit) == kind)  # type: ignore[misc]
-        row = _against(part, margin=MARGIN)
-        yield Shown(kind, row, row.difference >= -MARGIN)
-
-
-def _category(unit: Unit) -> str:
-    """Give what kind of question it is."""
-    return unit.tags.get("category", "none")
-
-
-def _vectors(answers: Answers, macro: Scores) -> Iterator[Shown]:
-    """Compare smaller vectors with exact ones."""
-    pairs = [(f"{name}, {kind}", name) for name in (DEFAULT, MEANING) for kind in SMALL]
-    for part, scores in ((VISIBLE, macro), (CODE, answers.whole(CODE)), (DOCS, answers.whole(DOCS))):
-        rows = [_against(scores, small, exact) for small, exact in pairs] if scores else []
-        yield from (Shown(part, row, abs(row.difference) <= ROUNDING) for row in rows)
-
-
-def _context(answers: Answers) -> Iterator[Shown]:
-    """Compare on the whole sets."""
-    for part in answers.parts:
-        scores = answers.whole(part)
-        if scores is not None:
-            yield Shown(f"{part}, human" if part == STDLIB else part, _against(scores))
-    for form in FORMS[1:]:
-        scores = answers.whole(STDLIB, lambda unit, form=form: unit.form == form)  # type: ignore[misc]
-        if scores is not None:
-            yield Shown(f"{STDLIB}, {form}", _against(scores))
-    scores = answers.whole(STDLIB, lambda _: True)
-    assert scores is not None
-    yield Shown(f"{STDLIB}, all phrasings of an intent averaged", _against(scores))
-
-
-def section(seen: Figures, here: Gathered, model: str) -> Section:
-    """Write what was seen."""
+    """Ask every set and measure the cost."""
+    encoder = os.environ.get("ASSAY_BENCH_ENCODER", "minilm")
+    delta = os.environ.get("ASSAY_BENCH_DELTA", "")
+    try:
+        for spec in filter(None, (encoder, delta)):
+            resolve_encoder(spec)
+    except ConfigError as error:
+        raise Unavailable(f"{error.message}; {error.hint}") from error
+    rows: list[Row] = []
+    for part, sources in _parts().items():
+        scores = _joined(part, sources, encoder, delta)
+        rows += _rows(part, sources, scores)
+        print("\n".join("  ".join(map(str, _cells(row))) for row in rows if row.part == part), file=sys.stderr)
+    header = ("set", "queries", "n", "engine", DEFAULT, "with encoder", "difference", "better, same, worse", "target")
     lines = (
-        f"Model `{model}`. The visible half by files, nDCG(rule=semble)@10; all other sets by lines, "
-        "nDCG(level=lines)@10. Intervals are at 95 %, by repository where there are six, else by intent; phrasings of "
-        "one intent are one query. MDE: the smallest difference the set could have shown. Each row is a comparison of "
-        "its own, not adjusted for the others.",
+        f"Encoder `{encoder}`{f', delta `{delta}`' if delta else ''}. nDCG@10 by lines; the visible half by file "
+        f"(semble's rule, each repository counts once). Few shared words: at most {FEW:.0%} of the stems of the query "
+        "are in its target. Intervals are at 95 %, by repository where there are six, else by intent.",
         "",
-        *here.notes,
-        "",
-        *_lost_lines(seen),
-        *_visible_lines(seen),
-        *_vector_lines(seen),
-        "The whole sets, for context:",
-        "",
-        *_comparisons(seen.context),
+        *table(header, [_cells(row) for row in rows]),
+        *cost(encoder),
     )
-    return Section(lines, passed=seen.passed)
+    return Section(lines, passed=all(row.met is not False for row in rows))
 
 
-def _lost_lines(seen: Figures) -> tuple[str, ...]:
-    """Write the pool."""
-    first = seen.pool[0]
-    return (
-        "The pool: questions that name no word of their answer's path or symbol (its text may still hold some), the "
-        "standard library's with a wrong word, octocode's hard ones. Doc sentences are what the model learned from. "
-        f"{DEFAULT} minus {LEXICAL} is {signed(first.row.difference)}, "
-        f"{first.row.summary} ({_met(first)}: at least {signed(GAIN)} and better; MDE {first.row.mde_text}).",
-        "",
-        *_comparisons(seen.pool),
-    )
+def _parts() -> dict[str, list[Source]]:
+    """Collect the sets of this machine."""
+    library = stdlib_source()
+    human = tuple(replace(query, forms={"human": query.forms["human"]}) for query in library.gold.queries)
+    library = replace(library, gold=replace(library.gold, queries=human))
+    by_file = replace(library, part=BY_FILE, asking=Asking(("nDCG(level=file)@10",), as_written=False))
+    parts = {STDLIB: [library], BY_FILE: [by_file]}
+    try:
+        parts |= {source.part: [source] for source in octocode_sources()}
+        golds = visible().golds
+        parts |= {VISIBLE: visible_sources(golds), SYNTHETIC: synthetic_sources(reported(golds).sets)}
+    except Unavailable as problem:
+        print(f"!! {problem}", file=sys.stderr)
+    wanted = os.environ.get("ASSAY_BENCH_PARTS", "")
+    return {part: sources for part, sources in parts.items() if not wanted or part in wanted.split(";")}
 
 
-def _visible_lines(seen: Figures) -> tuple[str, ...]:
-    """Write the visible half."""
-    return (
-        f"The visible half: above 0 and its interval above {-MARGIN}; each category at least {-MARGIN}.",
-        "",
-        *_comparisons(seen.visible, wanted=True),
-        f"Macro of {MEANING} (no word, no signal but several units of a file together, a path's words times four): "
-        f"{target_text(seen.alone.mean, ALONE)}, {mean_text(seen.alone)}; path words as in the default: "
-        f"{mean_text(seen.quiet)}.",
-        "",
-    )
+def _variants(part: str, encoder: str, delta: str) -> list[Variant]:
+    made = [variant(DEFAULT, {}), variant(LAZY, {"dense.encoder": encoder})]
+    if part in ENCODED:
+        made.append(variant(FULL, {"dense.encoder": encoder, "encoder.mode": "full"}))
+    if delta:
+        made.append(variant(DELTA, {"dense.encoder": delta}))
+        if part in ENCODED:
+            made.append(variant(DELTA_FULL, {"dense.encoder": delta, "encoder.mode": "full"}))
+    return made
 
 
-def _vector_lines(seen: Figures) -> tuple[str, ...]:
-    """Write what smaller vectors change."""
-    header = ("set", "engine", EXACT, "smaller", "difference", f"at most {ROUNDING}")
-    rows = [(one.label, one.row.engine, *_means(one.row), difference_text(one.row), _met(one)) for one in seen.vectors]
-    return ("Vectors of int8, and of bits with exact re-scoring, beside float32:", "", *table(header, rows))
+@dataclass(frozen=True, slots=True)
+class _StoredShelves(Shelves):
+    """Shelves that keep vectors between runs."""
+
+    def of(self, corpus: Corpus) -> SharedCache:
+        return self.by_corpus.setdefault(corpus.digest, SharedCache(corpus, Store()))
 
 
-def _comparisons(shown: Sequence[Shown], *, wanted: bool = False) -> tuple[str, ...]:
-    """Write comparisons, one a row."""
-    header = ("queries of", "queries", "clusters", LEXICAL, DEFAULT, "difference", "better, same, worse", "verdict")
-    rows = [(*_row(one), *((_met(one),) if wanted else ())) for one in shown]
-    return table((*header, "MDE", *(("target",) if wanted else ())), rows)
+def _joined(part: str, sources: Sequence[Source], encoder: str, delta: str) -> Scores:
+    tables = []
+    for source in sources:
+        shelves = _StoredShelves()
+        engines = {
+            one.name: SharedEngine(BuiltinEngine(one.search, source.asking.per), shelves)
+            for one in _variants(part, encoder, delta)
+        }
+        made = run(engines, source.gold, k=10, missing="report")
+        judged = replace(made, suite=Suite((source.gold,))) if source.asking.as_written else made
+        tables.append(housed(score(judged, source.asking.measures), {source.gold.name: source.home}))
+    return joined(tables)
 
 
-def _row(one: Shown) -> tuple[object, ...]:
-    """Write one comparison."""
+def _rows(part: str, sources: Sequence[Source], scores: Scores) -> Iterator[Row]:
+    """Compare every engine with the default, on all queries and on those that share few words with their target."""
+    shown = by_repository(scores) if part == VISIBLE else scores
+    for name in scores.engines[1:]:
+        row = _compare(shown, name)
+        yield Row(part, "all", row, *_target(part, row))
+    if part in (VISIBLE, BY_FILE):
+        return
+    few = {(s.gold.name, query.id) for s in sources for query in s.gold.queries if _is_few(s.gold, query)}
+    some = chosen(scores, lambda unit: (unit.gold, unit.query) in few)
+    for name in scores.engines[1:] if some.units else ():
+        row = _compare(some, name)
+        met = row.mean >= 0.12 if part == STDLIB else None
+        yield Row(part, "few shared words", row, "at least .12" if part == STDLIB else "", met)
+    if DELTA in scores.engines:
+        yield Row(part, "delta against the plain encoder", _compare(scores, DELTA, LAZY))
+
+
+def _compare(scores: Scores, name: str, baseline: str = DEFAULT) -> ComparisonRow:
+    return next(iter(differences(scores, [name], baseline).values()))
+
+
+def _target(part: str, row: ComparisonRow) -> tuple[str, bool | None]:
+    if part == STDLIB:
+        return "at least +.05, interval above 0", row.difference >= 0.05 and row.interval.low > 0
+    if part in (CODE, DOCS):
+        return "at least -.005, interval above -.03", row.difference >= -0.005 and row.interval.low > -0.03
+    if part == VISIBLE:
+        return "at least .872", row.mean >= 0.872
+    if part == BY_FILE:
+        return "at least .60", row.mean >= 0.6
+    return "", None
+
+
+@cache
+def _lines(gold: GoldSet, path: str) -> tuple[str, ...]:
+    try:
+        return tuple((open_corpus(gold.corpus).root / path).read_text("utf-8", "replace").split("\n"))
+    except OSError:
+        return ()
+
+
+def _is_few(gold: GoldSet, query: Query) -> bool:
+    """Tell whether at most FEW of the stems of a query occur in its targets."""
+    stems = set(parse_query(next(iter(query.forms.values()))).words)
+    found: set[str] = set()
+    for target in query.targets:
+        span = target.span
+        lines = _lines(gold, span.path)[(span.start or 1) - 1 : span.end]
+        found |= set(parse_query("\n".join(lines)).words)
+    return bool(stems) and len(stems & found) <= FEW * len(stems)
+
+
+def _cells(one: Row) -> tuple[object, ...]:
     row = one.row
     counts = f"{row.wins}, {row.ties}, {row.losses}"
-    found = (difference_text(row), counts, row.verdict, row.mde_text)
-    return (one.label, row.queries, row.clusters, *_means(row), *found)
+    met = "" if one.met is None else f"{'met' if one.met else 'missed'}: {one.wanted}"
+    means = (f"{row.baseline_mean:.3f}", f"{row.mean:.3f}")
+    return (one.part, one.queries, row.queries, row.engine, *means, difference_text(row), counts, met)
 
 
-def _means(row: ComparisonRow) -> tuple[str, str]:
-    """Write the means that are compared, the baseline's first."""
-    return f"{row.baseline_mean:.3f}", f"{row.mean:.3f}"
+#: Chunks whose encoding is timed, and rounds; the two programs take turns.
+CHUNKS: Final = 192
+ROUNDS: Final = 3
 
 
-def _met(one: Shown) -> str:
-    """Write whether what was wanted holds."""
-    return "met" if one.met else "missed"
+def cost(encoder: str) -> tuple[str, ...]:
+    """Measure chunks per second beside plain onnxruntime, the time of a query, memory, and a refresh."""
+    spec = resolve_encoder(encoder)
+    source = stdlib_source()
+    before = os.environ.get("ASSAY_CACHE_DIR")
+    with TemporaryDirectory() as folder:
+        root = Path(shutil.copytree(open_corpus(source.gold.corpus).root / "asyncio", Path(folder, "asyncio")))
+        os.environ["ASSAY_CACHE_DIR"] = str(Path(folder, "cache"))
+        try:
+            figures = {**_throughput(spec, root), **_latency(spec, root, source.gold), **_refresh(spec, root)}
+        finally:
+            os.environ.pop("ASSAY_CACHE_DIR")
+            os.environ.update({"ASSAY_CACHE_DIR": before} if before else {})
+    return (
+        "Cost, on a copy of `asyncio` of the standard library:",
+        "",
+        *table(("figure", "value"), list(figures.items())),
+    )
+
+
+def _throughput(spec: str, root: Path) -> dict[str, str]:
+    """Encode the same chunks with ours (one text per call, a thread per core) and in padded batches of 32."""
+    table_ = Index.build(root).table
+    texts = [passage_text(table_, row) for row in range(min(CHUNKS, len(table_.chunks)))]
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ours = make_embedder(spec, EmbedderConfig(max_tokens=128))
+    plain = _plain(Path(spec.partition(":")[2]))
+    programs: tuple[Callable[[], object], ...] = (lambda: ours.embed(texts, "code"), lambda: plain(texts))
+    taken: list[list[float]] = [[], []]
+    for _ in range(ROUNDS):
+        for times, program in zip(taken, programs, strict=True):
+            began = time.perf_counter()
+            program()
+            times.append(len(texts) / (time.perf_counter() - began))
+    ratios = sorted(a / b for a, b in zip(*taken, strict=True))
+    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held) / 1000
+    return {
+        "chunks per second": f"{median(taken[0]):.0f}",
+        "plain onnxruntime, batches of 32": f"{median(taken[1]):.0f}",
+        "ratio": f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+        "memory added by both, peak": f"{added:.0f} MB",
+    }
+
+
+def _plain(directory: Path) -> Callable[[Sequence[str]], object]:
+    onnxruntime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = os.cpu_count() or 1
+    session = onnxruntime.InferenceSession(str(directory / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    tokenizer = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
+    tokenizer.enable_truncation(128)
+    tokenizer.enable_padding()
+
+    def encode(texts: Sequence[str]) -> object:
+        found = []
+        for start in range(0, len(texts), 32):
+            encoded = tokenizer.encode_batch(list(texts[start : start + 32]))
+            ids = np.array([each.ids for each in encoded], dtype=np.int64)
+            mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
+            found.append(session.run(None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": ids * 0})[0])
+        return found
+
+    return encode
+
+
+def _latency(spec: str, root: Path, gold: GoldSet) -> dict[str, str]:
+    queries = [query.forms["human"] for query in gold.queries[:15]]
+    default, lazy = Index.open(root), Index.open(root, _config(spec))
+    lazy.search("load the model", 10)
+
+    def times(index: Index) -> float:
+        found = []
+        for query in queries:
+            began = time.perf_counter()
+            index.search(query, 10, per="span")
+            found.append(time.perf_counter() - began)
+        return 1000 * median(found)
+
+    cold, warm = times(lazy), times(lazy)
+    return {
+        "median query, default": f"{times(default):.1f} ms",
+        "median query, lazy, cold": f"{cold:.0f} ms",
+        "median query, lazy, warm": f"{warm:.1f} ms",
+    }
+
+
+def _refresh(spec: str, root: Path) -> dict[str, str]:
+    """Change one file and count the texts that full mode encodes again."""
+
+    def encoded() -> int:
+        reported: list[int] = []
+        scores = Index.open(root, _config(spec, mode="full")).view.encoder
+        assert scores is not None
+        scores.encoder.encode_all(lambda _, total: reported.append(total))
+        return reported[-1] if reported else 0
+
+    encoded()
+    chunks = len(Index.open(root).table.chunks)
+    (root / "locks.py").write_text((root / "locks.py").read_text() + "\n\ndef added():\n    return 1\n")
+    return {"texts encoded after a change of one file": f"{encoded()} of {chunks}"}
+
+
+def _config(spec: str, **settings: object) -> SearchConfig:
+    return configure({"dense.encoder": spec, **{f"encoder.{name}": value for name, value in settings.items()}})

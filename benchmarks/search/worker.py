@@ -73,7 +73,7 @@ class Assay:
 
     def size(self, index: Indexed) -> tuple[int, int]:
         """Give files and units."""
-        return len(index.table.files), len(index.table.units)
+        return len(index.table.files), len(index.table.chunks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 python -m tests.search.killing kill FOLDER TIMES SEED
 python -m tests.search.killing together FOLDER SECONDS SEED
+python -m tests.search.killing encode FOLDER TIMES SEED
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from assay.search import Index, building
+from assay.search import Index, SearchConfig, building, encoder
 from assay.search.building import index_directory, index_key
+from assay.search.config import DenseSettings, EncoderSettings
 from assay.types import Hit
 from tests.search.conftest import write_files
+from tests.search.dense.models import WORDS, write_onnx
 from tests.search.samples import EDITS, SAMPLES
 from tests.search.test_laws import assert_same
 
@@ -39,7 +43,7 @@ def edit(root: Path, draw: random.Random) -> None:
         write_files(root, {place.name: draw.choice(EDITS[end]) * draw.randint(1, 40)})
 
 
-def fork(work: Callable[[], None]) -> int:
+def fork(work: Callable[[], object]) -> int:
     """Do something in a child; it ends with 1 and a traceback when that fails."""
     child = os.fork()
     if child:
@@ -107,6 +111,43 @@ def together(root: Path, seconds: float, draw: random.Random) -> None:
     check_whole(root)
 
 
+def encode(root: Path, times: int, draw: random.Random) -> None:
+    """Kill a process that encodes all chunks at random instants; the next one encodes only what is missing."""
+    words = WORDS[2:11]
+    write_files(
+        root, {f"{a}.py": "".join(f"def {a}_{n}(a):\n    return {n}\n\n\n" * 9 for n in range(99)) for a in words}
+    )
+    model = write_onnx(root.parent / "model")
+    config = SearchConfig(dense=DenseSettings(encoder=str(model)), encoder=EncoderSettings(mode="full"))
+    encoder.BATCH = 4
+
+    def encode_all(pause: float) -> list[int]:
+        missing: list[int] = []
+        scores = Index.open(root, config).view.encoder
+        assert scores
+
+        def wait(_done: int, total: int) -> None:
+            missing.append(total)
+            time.sleep(pause)
+
+        scores.encoder.encode_all(wait)
+        return missing
+
+    Index.open(root)
+    for _ in range(times):
+        child = fork(partial(encode_all, 0.02))
+        time.sleep(draw.uniform(0.1, 0.6))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    missing = encode_all(0)
+    opened, built = Index.open(root, config), Index.build(root, config)
+    chunks = len(opened.table.chunks)
+    assert missing, "the children were killed before the end"
+    assert missing[0] < chunks, "their vectors were kept"
+    assert not encode_all(0), "all vectors are stored"
+    assert all(opened.search(query, 99, per="span") == built.search(query, 99, per="span") for query in _QUERIES)
+
+
 def change(place: Path, text: str | None) -> None:
     """Put a file into one of its states at once."""
     if text is None:
@@ -139,6 +180,8 @@ def main() -> None:
     Index.build(root)  # so that grammars are loaded before anything is killed
     if what == "kill":
         kill(root, int(amount), draw)
+    elif what == "encode":
+        encode(root, int(amount), draw)
     else:
         together(root, float(amount), draw)
 

@@ -22,7 +22,7 @@ from assay.search.sharing import PartKeys, share_index
 from assay.store.store import Store
 from assay.syntax import outline as outlines
 from assay.syntax.outline import parse_outline
-from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem
+from assay.syntax.parsing import TIMED_OUT, ParsingLimits, is_malformed, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
 from tests.waiting import WATCHDOG
 
@@ -93,7 +93,7 @@ def test_long_line_is_one_unit_and_counts_against_the_limit_of_a_file(corpus_of:
 
 
 def test_parse_that_takes_too_long_is_cut_off() -> None:
-    source = "!+/" * 20_000
+    source = "".join(f"!+/a{n} " for n in range(8_000))
     impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0)
     found = parse_outline(source, "go", impatient)
     assert found.problem == "parsing timed out"
@@ -129,8 +129,29 @@ def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
 
 
 def test_tree_of_too_many_errors_is_left_alone() -> None:
-    found = parse_outline("( " * 900, "python", ParsingLimits(tangle=1000))
+    found = parse_outline("".join(f"( a{n} " for n in range(900)), "python", ParsingLimits(tangle=1000))
     assert found.problem == "too many syntax errors"
+
+
+@pytest.mark.parametrize(
+    ("unit", "grammar"), [("<!--", "ruby"), ("- ^=", "c"), ("chan]\n", "go"), ("a == ", "dart"), ("_\n", "haskell")]
+)
+def test_malformed_text_that_repeats_is_not_parsed_in_full(unit: str, grammar: str) -> None:
+    problem = "the same malformed text again and again"
+    assert parse_outline(unit * 5_000, grammar).problem == problem
+    assert parse_outline(unit * 3, grammar).problem != problem, "a short source takes no time"
+
+
+def test_code_that_repeats_is_parsed() -> None:
+    source = "class A {\n" + "  void f() { g(1); }\n" * 2_000 + "}\n"
+    assert len(parse_outline(source, "java").definitions) == 2_001
+    assert parse_outline('{"k":[' + '{"a":1},' * 5_000 + "{}]}", "json").problem is None
+
+
+def test_parser_that_reads_a_source_again_and_again_is_cut_off() -> None:
+    source = "".join(f"/* {n}\n" for n in range(3_000))
+    assert parse_outline(source, "c").problem == "the parser reads it again and again"
+    assert parse_outline(source, "c", ParsingLimits(reads=10**9, seconds=0)).problem == TIMED_OUT
 
 
 @pytest.mark.parametrize(("source", "grammar"), [("$" * 150_000, "ruby"), ("$a " * 50_000, "ruby")])
@@ -197,7 +218,7 @@ def test_timeout_of_a_forked_parser_is_reported_like_any_timeout(monkeypatch: py
     monkeypatch.setattr(outlines, "parse", lambda *args: [random.random() for _ in iter(int, 1)])
     monkeypatch.setattr(outlines, "can_fork", lambda: True)
     impatient = ParsingLimits(seconds=0, seconds_per_byte=0)
-    assert parse_outline("(" * 20, "python", impatient).problem == outlines.TIMED_OUT
+    assert parse_outline("(" * 20, "python", impatient).problem == TIMED_OUT
 
 
 def test_guard_is_only_for_a_process_without_threads() -> None:

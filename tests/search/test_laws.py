@@ -23,7 +23,6 @@ from assay.search import Index, Per, SearchConfig
 from assay.search.building import build_table, update_table
 from assay.search.chunking import ChunkConfig
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.dense import embed_table
 from assay.search.query import find_words, word_terms
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.types import Corpus, Hit
@@ -104,7 +103,7 @@ def updated_is_rebuilt(steps: list[tuple[str, str, int]], every: int, config: In
         assert_same(read_table(table_arrays(table)), built)
         assert update_table(table, corpus, config)[1] == 0
         plain = SearchConfig(index=config)
-        view = Index._of(corpus, table, plain, embed_table(table, plain.dense, None))
+        view = Index._of(corpus, table, plain, None)
         whole = Index.build(corpus, plain)
         for query in _QUERIES:
             for per in ("file", "span"):

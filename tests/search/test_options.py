@@ -12,7 +12,6 @@ from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError
 from assay.search import Index, Per, SearchConfig
 from assay.search.config import load_search_config
-from assay.search.dense import embed_table
 from assay.search.query import find_words, parse_query, word_tokens
 from assay.types import Corpus, Hit
 from tests.search.conftest import CorpusOf
@@ -48,7 +47,7 @@ def with_settings(index: Index, *settings: str) -> Index:
     """Search the table of an index with other settings."""
     config = configure(*settings)
     corpus = open_corpus(parse_spec(str(index.root)))
-    return Index._of(corpus, index.table, config, embed_table(index.table, config.dense, None))
+    return Index._of(corpus, index.table, config, None)
 
 
 def paths(hits: tuple[Hit, ...]) -> list[str]:

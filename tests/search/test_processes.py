@@ -16,7 +16,7 @@ def run(what: str, folder: Path, amount: float, seed: int) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.search.killing", what, str(folder), str(amount), str(seed)],
         cwd=Path(__file__).parents[2],
-        env={**os.environ, "ASSAY_INDEX_DIR": str(folder / "index")},
+        env={**os.environ, "ASSAY_INDEX_DIR": str(folder / "index"), "ASSAY_CACHE_DIR": str(folder / "cache")},
         capture_output=True,
         text=True,
         timeout=900,
@@ -40,3 +40,9 @@ def test_four_processes_index_and_search_while_a_fifth_edits(tmp_path: Path) -> 
 @pytest.mark.soak
 def test_four_processes_index_and_search_for_a_minute(tmp_path: Path) -> None:
     run("together", tmp_path, 60, 4)
+
+
+@pytest.mark.soak
+def test_encoding_killed_twenty_times_is_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    run("encode", tmp_path, 20, 5)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from assay.search import Index, Per, SearchConfig
+from assay.search.config import DenseSettings
 from assay.search.index import enabled_signals, rank, rank_inside, retrieve
 from assay.search.query import parse_query
-from assay.search.signals import References
+from assay.search.signals import Bm25, References
 from assay.search.trace import StageTrace, find_lost_stage
 from tests.search.conftest import CorpusOf
 from tests.search.samples import BY_WORDS
@@ -128,3 +129,26 @@ def test_references_speak_for_spans_only_where_they_are_given_a_weight(index: In
     assert "price.py" in gained, "report.py matches and uses what it defines"
     assert "README.md" not in gained, "nobody uses it"
     assert np.array_equal(plain, rank(seen, replace(silent, without=("references",)))), "silent by itself"
+
+
+def test_words_spread_over_a_file_count_where_no_chunk_has_them_all(corpus_of: CorpusOf) -> None:
+    spread = "".join(f"def {name}():\n{_BODY}    return {name}\n\n\n" for name in ("lunar", "orbit", "thrust"))
+    twice = f"def first():\n{_BODY}    return lunar, orbit, lunar, orbit\n"
+    index = Index.build(corpus_of({"a.py": spread, "b.py": twice}))
+
+    def gain(query: str) -> np.ndarray:
+        features = retrieve(parse_query(query), index.view, SearchConfig(), "file")
+        return SearchConfig().whole(np.zeros(2), features)
+
+    uncovered = gain("lunar orbit thrust")
+    assert uncovered[0] > uncovered[1] > 0
+    assert not gain("lunar orbit").any()  # one chunk of b.py has both
+
+
+def test_a_whole_file_does_not_match_where_no_chunk_does(corpus_of: CorpusOf) -> None:
+    files = {"a.py": f"def lunar():\n{_BODY}\n\ndef orbit():\n{_BODY}", "b.py": f"def both(lunar, orbit):\n{_BODY}"}
+    config = SearchConfig(lexical=Bm25(match="all"), dense=DenseSettings(model=""))
+    index = Index.build(corpus_of(files), config)
+    features = retrieve(parse_query("lunar orbit thrust"), index.view, config, "file")
+    assert not features.matched.any()
+    assert not config.whole(np.zeros(2), features).any()

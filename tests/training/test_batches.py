@@ -25,7 +25,7 @@ def pairs():
 
 def test_a_batch_is_portions_of_repositories(pairs):
     plan = make_plan(pairs, KindWeights(), CONFIG.group)
-    rows = draw_rows(plan, CONFIG, np.random.default_rng(0))
+    rows = draw_rows(plan, CONFIG.batch, CONFIG.group, np.random.default_rng(0))
     assert len(rows) == len(set(rows.tolist())) == CONFIG.batch
     assert not pairs.held_out[rows].any()
     assert set(np.bincount(pairs.repository[rows]).tolist()) <= {0, 8, 16, 24}
@@ -34,7 +34,7 @@ def test_a_batch_is_portions_of_repositories(pairs):
 def test_a_small_set_gives_a_small_batch():
     pairs, _ = encoded(synonyms("o/a", 5, 0))
     plan = make_plan(pairs, KindWeights(), CONFIG.group)
-    assert sorted(draw_rows(plan, CONFIG, np.random.default_rng(0)).tolist()) == list(range(5))
+    assert sorted(draw_rows(plan, CONFIG.batch, CONFIG.group, np.random.default_rng(0)).tolist()) == list(range(5))
 
 
 def test_kinds_are_drawn_by_their_weight():
@@ -42,14 +42,14 @@ def test_kinds_are_drawn_by_their_weight():
     shards.append(make_shard("o/b", [({f"r{n}": 1.0}, {"d": n + 1.0}) for n in range(400)], kind="name", seed=1))
     pairs, _ = encoded(*shards)
     plan = make_plan(pairs, KindWeights(doc=3.0, name=1.0), 4)
-    drawn = [draw_rows(plan, replace(CONFIG, group=4), np.random.default_rng(seed)) for seed in range(200)]
+    drawn = [draw_rows(plan, CONFIG.batch, 4, np.random.default_rng(seed)) for seed in range(200)]
     assert (pairs.kind[np.concatenate(drawn)] == 0).mean() == pytest.approx(0.75, abs=0.04)
     assert set(pairs.kind[make_plan(pairs, KindWeights(name=0.0), 4).rows].tolist()) == {0}
 
 
 def test_without_dropout_a_batch_holds_the_pairs(pairs):
     batch = make_batch(pairs, make_plan(pairs, KindWeights(), 8), None, CONFIG, np.random.default_rng(3))
-    rows = draw_rows(make_plan(pairs, KindWeights(), 8), CONFIG, np.random.default_rng(3))
+    rows = draw_rows(make_plan(pairs, KindWeights(), 8), CONFIG.batch, CONFIG.group, np.random.default_rng(3))
     for place, row in enumerate(rows.tolist()):
         own = slice(*pairs.query.offset[row : row + 2].tolist())
         assert set(batch.terms[batch.query[place].indices].tolist()) == set(pairs.query.term[own].tolist())
@@ -84,10 +84,10 @@ def test_possible_answers_are_masked():
     rows = [({"a": 1.0}, {"x": 1.0}), ({"a": 1.0}, {"y": 1.0}), ({"b": 1.0}, {"y": 1.0}), ({"c": 1.0}, {"z": 1.0})]
     pairs, _ = encoded(make_shard("o/a", rows))
     every = np.arange(4)
-    plain = masks(pairs, every, every, replace(CONFIG, same_file="none"))
+    plain = masks(pairs, every, every, "none")
     assert set(zip(*np.nonzero(plain), strict=True)) == {(0, 1), (1, 0), (1, 2), (2, 1)}
-    assert (masks(pairs, every, every, replace(CONFIG, same_file="kinds")) == plain).all()
-    near = masks(pairs, every, every, replace(CONFIG, same_file="all"))
+    assert (masks(pairs, every, every, "kinds") == plain).all()
+    near = masks(pairs, every, every, "all")
     assert near[0, 2]  # the first three rows lie in one file
     assert not near[0, 3]
     assert not near.diagonal().any()
@@ -97,8 +97,8 @@ def test_pairs_of_other_kinds_in_one_file_are_masked():
     shard = make_shard("o/a", [({"a": 1.0}, {"x": 1.0}), ({"b": 1.0}, {"y": 1.0})])
     pairs, _ = encoded(replace(shard, kind=np.array([0, 1], np.uint8)))
     every = np.arange(2)
-    assert masks(pairs, every, every, replace(CONFIG, same_file="kinds")).sum() == 2
-    assert masks(pairs, every, every, replace(CONFIG, same_file="none")).sum() == 0
+    assert masks(pairs, every, every, "kinds").sum() == 2
+    assert masks(pairs, every, every, "none").sum() == 0
 
 
 def test_hard_negatives_are_codes_that_share_the_words():

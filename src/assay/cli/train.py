@@ -8,38 +8,47 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from assay.cli.arguments import reject_flags
 from assay.cli.output import emit_blocks, info
-from assay.cli.search import workers_of
 from assay.errors import ConfigError, SetupError, install_hint
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block, Tone
     from assay.training.adapt import AdaptConfig, Adapted
     from assay.training.config import TrainConfig
+    from assay.training.encoder import EncoderTrainConfig
     from assay.training.pipeline import TrainRequest
 
-    C = TypeVar("C", AdaptConfig, TrainConfig)
+    C = TypeVar("C", AdaptConfig, EncoderTrainConfig, TrainConfig)
 
 _WORSE = 0.9  # share of its best held-out MRR below which a model was trained too long
 
 
-def train_command(args: Namespace) -> int:
-    import importlib
-
-    for name in ("scipy", "threadpoolctl"):
-        try:
-            importlib.import_module(name)
-        except ImportError as error:
-            message = f"training needs the package {name}, which cannot be imported: {error}"
-            raise SetupError(message, hint=install_hint("train")) from error
+def train_command(args: Namespace) -> None:
+    try:
+        import scipy  # noqa: F401
+        import threadpoolctl  # noqa: F401
+    except ImportError as error:
+        raise SetupError(f"cannot import a package for training: {error}", hint=install_hint("train")) from error
     from assay.training.adapt import AdaptConfig
     from assay.training.config import TrainConfig
     from assay.training.pipeline import MODEL_DIR, train
 
     if args.adapt is not None:
-        return _adapt(args, _load_config(args, AdaptConfig))
-    request, config = _train_request(args), _load_config(args, TrainConfig)
-    began = time.perf_counter()
+        _adapt(args, _load_config(args, AdaptConfig))
+        return
+    request, began = _train_request(args), time.perf_counter()
+    if args.encoder is not None:
+        from assay.training.encoder import DELTA, EncoderTrainConfig, train_encoder
+
+        settings = _load_config(args, EncoderTrainConfig)
+        about = train_encoder(request, Path(args.encoder), settings, _progress(args, began))
+        last, data = about["reports"][-1], {"schema": "assay/train-encoder/1", **about}
+        scores = f"MRR {last['mrr']:.3f}; without shared words {last['bare_mrr']:.3f}"
+        text = f"{last['queries']} held-out queries: {scores}."
+        emit_blocks(args, f"The delta in {request.out / DELTA}", [text], data)
+        return
+    config = _load_config(args, TrainConfig)
     packed = train(request, config, _progress(args, began))
     directory = request.out / MODEL_DIR
     data = {
@@ -48,7 +57,6 @@ def train_command(args: Namespace) -> int:
         "seconds": round(time.perf_counter() - began, 1),
     }
     emit_blocks(args, f"The model in {directory}", _train_blocks(data), data)
-    return 0
 
 
 def _progress(args: Namespace, began: float) -> Callable[[str], None]:
@@ -59,11 +67,7 @@ def _load_config(args: Namespace, kind: type[C]) -> C:
     from assay.training.pipeline import read_recipe
 
     config = read_recipe(Path(args.recipe), kind) if args.recipe else kind()
-    if args.seed is None:
-        return config
-    if args.seed < 0:
-        raise ConfigError(f"expected --seed of at least 0, got {args.seed}", hint="use 0 or more")
-    return replace(config, seed=args.seed)
+    return config if args.seed is None else replace(config, seed=args.seed)
 
 
 def _train_request(args: Namespace) -> TrainRequest:
@@ -71,15 +75,15 @@ def _train_request(args: Namespace) -> TrainRequest:
     from assay.training.selection import Exclusions, read_exclusions
 
     if args.folder is None:
-        raise ConfigError("nothing to train on", hint="pass a directory of Git repositories, or --adapt REPO")
+        raise ConfigError("expected a directory of Git repositories", hint="pass one, or use --adapt REPO")
     if args.start is not None:
-        raise ConfigError("--from requires --adapt", hint="add --adapt REPO, or remove --from")
+        raise ConfigError("--from requires --adapt", hint="add --adapt, or remove --from")
     directory = Path(args.folder)
     if not directory.is_dir():
         raise ConfigError("no such directory", file=directory, hint="pass a directory of Git repositories")
     exclusions = read_exclusions(Path(args.exclude)) if args.exclude else Exclusions(())
     corpora = Path(args.exclude_corpora) if args.exclude_corpora else None
-    return TrainRequest(directory, Path(args.out), exclusions, corpora, workers_of(args))
+    return TrainRequest(directory, Path(args.out), exclusions, corpora, args.workers)
 
 
 def _describe_model(directory: Path) -> dict[str, Any]:
@@ -108,10 +112,9 @@ def _train_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
         best = max(reports, key=lambda report: report["grade"]["reciprocal"])
         if reports[-1]["grade"]["reciprocal"] < _WORSE * best["grade"]["reciprocal"]:
             text = (
-                f"At step {best['step']} the held-out MRR was {best['grade']['reciprocal']:.3f}: the training data "
-                "is too small for so many steps. Lower vectors.steps, or adapt the shipped model instead: assay train "
-                "--adapt REPO."
+                f"At step {best['step']} the held-out MRR was {best['grade']['reciprocal']:.3f}: the training data is "
             )
+            text += "too small for so many steps. Lower vectors.steps, or adapt the bundled model (--adapt)."
             yield Paragraph(text, "warning")
     if unchecked := data["windows"]["not_checked"]:
         yield Paragraph(f"{format_unchecked(unchecked)}.", "warning")
@@ -123,9 +126,9 @@ def _format_grade(grade: Mapping[str, Any]) -> str:
     if not grade["questions"]:
         return "Too little data to hold out a test set: the quality of the model is unknown."
     return (
-        f"Of {grade['questions']:,} held-out questions {grade['first']:.1%} find their code at once (MRR "
-        f"{grade['reciprocal']:.3f}); where it shares no word with them, {grade['bare_first']:.1%} "
-        f"({grade['bare_reciprocal']:.3f})."
+        f"{grade['questions']:,} held-out questions: the code ranks first for {grade['first']:.1%} (MRR "
+        f"{grade['reciprocal']:.3f}); without shared words for {grade['bare_first']:.1%} "
+        f"(MRR {grade['bare_reciprocal']:.3f})."
     )
 
 
@@ -134,15 +137,10 @@ def _format_usage(directory: str | Path) -> str:
     return f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"
 
 
-def _adapt(args: Namespace, config: AdaptConfig) -> int:
+def _adapt(args: Namespace, config: AdaptConfig) -> None:
     from assay.training.adapt import AdaptRequest, adapt
 
-    if args.folder is not None:
-        raise ConfigError(f"--adapt cannot be combined with {args.folder}", hint="remove one of them")
-    for flag in ("exclude", "exclude_corpora", "workers"):
-        if getattr(args, flag) is not None:
-            message = f"--{flag.replace('_', '-')} cannot be combined with --adapt"
-            raise ConfigError(message, hint="remove it")
+    reject_flags(args, "--adapt", "folder", "exclude", "exclude_corpora", "workers")
     request = AdaptRequest(Path(args.adapt), Path(args.out), Path(args.start) if args.start else None)
     began = time.perf_counter()
     adapted = adapt(request, config, _progress(args, began))
@@ -154,7 +152,6 @@ def _adapt(args: Namespace, config: AdaptConfig) -> int:
         **adapted.about(),
     }
     emit_blocks(args, f"Adapted to {adapted.repository.name}", _adapt_blocks(adapted, data), data)
-    return 0
 
 
 def _adapt_blocks(adapted: Adapted, data: Mapping[str, Any]) -> Sequence[Block | str]:
@@ -165,9 +162,9 @@ def _adapt_blocks(adapted: Adapted, data: Mapping[str, Any]) -> Sequence[Block |
     p_value = "no p-value" if test["p"] is None else f"p = {test['p']:.2g}"
     tone: Tone = "good" if adapted.verdict == "better" else "bad" if adapted.verdict == "worse" else "warning"
     return (
-        f"Learned from {sum(adapted.pairs.values()):,} pairs of {adapted.repository.name} at "
-        f"{adapted.repository.commit[:12]}, with {adapted.terms:,} words that are new; {data['seconds']:.0f} s.",
-        f"Test on {test['questions']:,} comments of {test['files']} files that were not learned from: "
+        f"Trained on {sum(adapted.pairs.values()):,} pairs of {adapted.repository.name} at "
+        f"{adapted.repository.commit[:12]}, with {adapted.terms:,} new terms; {data['seconds']:.0f} s.",
+        f"Test on {test['questions']:,} comments of {test['files']} held-out files: "
         f"{test['measure']} {test['old']:.3f} before, {test['new']:.3f} after, difference {test['difference']:+.3f} "
         f"({test['level']:.0%} interval {low:+.3f} to {high:+.3f}, {p_value}; {test['wins']} better, "
         f"{test['losses']} worse, {test['ties']} the same).",
@@ -177,9 +174,6 @@ def _adapt_blocks(adapted: Adapted, data: Mapping[str, Any]) -> Sequence[Block |
 
 
 def _format_rejection(adapted: Adapted) -> str:
-    kept = "the old model is kept, and nothing was written in its place."
-    if adapted.earlier is not None:
-        kept += f" {adapted.earlier} holds the model of an earlier run."
-    if not adapted.row.mde:
-        return f"T{kept[1:]}"
-    return f"Differences below {adapted.row.mde_text} could hardly show on so many files; {kept}"
+    text = f"The test can detect differences of {adapted.row.mde_text}. " if adapted.row.mde else ""
+    text += "The old model is kept; no new one was written."
+    return text + (f" {adapted.earlier} has the model of an earlier run." if adapted.earlier is not None else "")

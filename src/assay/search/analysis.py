@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import chain
 from typing import Final
@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from assay.corpus.file_types import ROLES, file_role, is_test_name
+from assay.records import dataclass
 from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
 from assay.search.query import (

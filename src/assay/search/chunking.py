@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final, Literal
 
+from assay.records import dataclass
 from assay.settings import setting
 from assay.syntax.outline import Definition, LineSpan, Outline, parse_outline
 from assay.syntax.parsing import grammar_name

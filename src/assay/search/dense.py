@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError, did_you_mean
+from assay.records import dataclass
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, chunk_text, own_names, scope_text
 from assay.search.vectors import Columns, Matrix, VectorFormat, Vectors, VectorScanConfig, best_rows
@@ -77,7 +77,7 @@ class DenseScores:
             )
             if per == "span" and feedback.weight and scaled.any():
                 moved = part.move(vector, words[part.rows] + weight * scaled, feedback)
-                scaled = _scale(part.rescore(moved, similarity, _AGAIN * reach), reach)
+                scaled = scale_nearest(part.rescore(moved, similarity, _AGAIN * reach), reach)
             scores[part.rows] = scaled
         return scores
 
@@ -91,13 +91,13 @@ class DenseIndex:
 
     def first_scores(self, query: str, per: Per, reach: int) -> tuple[Vector, Vector, Values]:
         """Return the query vector, its similarity to each chunk (none if all scores are 0), and scores from 0 to 1."""
-        vector = np.asarray(self.embedder.embed([_readable(query)], "query")[0])
+        vector = np.asarray(self.embedder.embed([replace_surrogates(query)], "query")[0])
         if not len(self.rows) or not reach or not vector.any():
             return vector, vector[:0], np.zeros(len(self.rows))
         similarity = self.vectors.scores(vector)
         if per == "file" and self.paths:
             similarity = self.paths(similarity, vector)
-        return vector, similarity, _scale(similarity, reach)
+        return vector, similarity, scale_nearest(similarity, reach)
 
     def move(self, query: Vector, scores: Values, feedback: FeedbackSettings) -> Vector:
         first = best_rows(scores, feedback.units)
@@ -114,7 +114,7 @@ class DenseIndex:
         return scores
 
 
-def _scale(similarity: Vector, reach: int) -> Values:
+def scale_nearest(similarity: Vector, reach: int) -> Values:
     """Scale the similarities of the `reach` nearest chunks to 0..1 and set all others to 0.
 
     Distant chunks are noise that grows with the corpus, so they must not affect the scale.
@@ -249,11 +249,11 @@ def passage_text(table: IndexTable, chunk: int) -> str:
     """Return the text to embed for a chunk: path, scopes, defined names, then the lines of the chunk."""
     file = int(table.chunks.file[chunk])
     header = [table.files.paths[file], scope_text(table, chunk), *own_names(table, chunk)]
-    return _readable(f"{' '.join(filter(None, header))}\n{chunk_text(table, file, chunk, chunk)}")
+    return replace_surrogates(f"{' '.join(filter(None, header))}\n{chunk_text(table, file, chunk, chunk)}")
 
 
-def _readable(text: str) -> str:
-    # tokenizers reject lone surrogates, which come from undecodable paths and broken terminals
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which come from undecodable paths and broken terminals; tokenizers reject them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

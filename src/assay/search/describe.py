@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,7 @@ import numpy as np
 from assay.chat import Endpoint, Prompt, complete, make_fence, prompt_version
 from assay.digests import digest_of
 from assay.errors import EngineError
+from assay.records import dataclass
 from assay.redaction import redact_url
 from assay.search.query import find_words, term_hash, word_terms
 from assay.search.table import IndexTable, add_words, chunk_text, scope_text

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, did_you_mean, install_hint
 from assay.files import read_utf8
+from assay.records import dataclass
 from assay.redaction import redact_url
 from assay.search.vectors import Matrix, unit_rows
 
@@ -55,6 +56,8 @@ class EmbedderConfig:
     docs_prefix: str = ""
     #: Maximum tokens per text, as in BERT-like models and model2vec; a smaller limit of the model takes precedence.
     max_tokens: int = 512
+    #: How a network's token vectors become one; "auto" reads the model's files.
+    pooling: Literal["auto", "mean", "cls"] = "auto"
     #: Texts per call of a local network. In a batch the last bits of a vector depend on its neighbors, so an updated
     #: index would differ from a fresh one, and a CPU gains little from larger batches.
     batch: int = 1
@@ -80,17 +83,18 @@ _SPECS: Final = (
     "fastembed:NAME, model2vec:DIRECTORY, onnx:DIRECTORY, openai:URL#MODEL, sentence-transformers:NAME, static, "
     "static:DIRECTORY"
 )
+EMBEDDERS: Final = ("fastembed", "model2vec", "onnx", "openai", "sentence-transformers")
 
 
 def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
     kind, _, target = spec.partition(":")
-    openers: dict[str, Callable[[str, EmbedderConfig], ModelEmbedder]] = {
-        "fastembed": _open_fastembed,
-        "model2vec": _open_model2vec,
-        "onnx": _open_onnx,
-        "openai": _open_openai,
-        "sentence-transformers": _open_sentence_transformers,
-    }
+    openers: dict[str, Callable[[str, EmbedderConfig], ModelEmbedder]] = dict(
+        zip(
+            EMBEDDERS,
+            (_open_fastembed, _open_model2vec, _open_onnx, _open_openai, _open_sentence_transformers),
+            strict=True,
+        )
+    )
     if kind not in openers:
         hint = did_you_mean(kind, (*openers, "static")) or f"use one of {_SPECS}"
         raise ConfigError(f"unknown embedder {kind!r}; expected {', '.join(openers)} or static", hint=hint)
@@ -207,7 +211,7 @@ def _open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
 
 def _open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a fastembed model by name; the first use downloads the model."""
-    fastembed = _load_package("fastembed", "fastembed")
+    fastembed = load_package("fastembed", "fastembed")
     known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
     if name.lower() not in {model.lower() for model in known}:
         raise ConfigError(f"unknown fastembed model {name!r}", hint=f"use one of {', '.join(known)}")
@@ -229,23 +233,36 @@ def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> ModelEmbedd
 
 
 #: File names that ONNX exporters use.
-_GRAPHS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+ONNX_FILES: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})
 _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 
 
 def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     directory = Path(path).expanduser()
-    graph = _find_file(directory, *_GRAPHS)
-    words = _find_file(directory, "tokenizer.json", "onnx/tokenizer.json")
     pooling_file = directory / "1_Pooling" / "config.json"
     modes = [name for name, on in _read_json(pooling_file, {"pooling_mode_mean_tokens": True}).items() if on is True]
-    pooling = next((pooling for mode, pooling in _POOLING.items() if mode in modes), None)
+    pooling: str | None = next((pooling for mode, pooling in _POOLING.items() if mode in modes), None)
+    pooling = pooling if config.pooling == "auto" else config.pooling
     if pooling is None:
         message = f"unsupported pooling: {', '.join(modes) or 'none'}"
         raise ConfigError(message, file=pooling_file, hint="use a model with mean or CLS pooling")
     most = _token_limit(directory / "sentence_bert_config.json", "max_seq_length", config)
-    onnxruntime = _load_package("onnxruntime", "onnx")
+    run = partial(_run_network, *open_onnx(directory, most), pooling)
+
+    def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        with ThreadPoolExecutor(cores) as pool:
+            return np.concatenate(list(pool.map(run, _in_batches(texts, config.batch))))
+
+    identity = f"onnx/1 {digest_model(directory)} tokens={most} pooling={pooling}"
+    return ModelEmbedder(identity, run(["a"]).shape[1], encode)
+
+
+def open_onnx(directory: Path, max_tokens: int) -> tuple[Any, Any]:
+    """Open the network and tokenizer of an ONNX model; one thread per call, so that threads do not change a sum."""
+    graph, words = _onnx_files(directory)
+    onnxruntime = load_package("onnxruntime", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     try:
@@ -256,40 +273,47 @@ def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     if unknown := sorted({entry.name for entry in session.get_inputs()} - _INPUTS):
         hint = "export the model with `optimum-cli export onnx --task feature-extraction`"
         raise ConfigError(f"the ONNX model has unknown inputs: {', '.join(unknown)}", file=graph, hint=hint)
-    run = partial(_run_network, session, _load_tokenizer(words, "onnx", most), pooling)
+    return session, _load_tokenizer(words, "onnx", max_tokens)
 
-    def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        with ThreadPoolExecutor(cores) as pool:
-            return np.concatenate(list(pool.map(run, _in_batches(texts, config.batch))))
 
+def digest_model(directory: Path) -> str:
+    """Return a digest of the weights and tokenizer of an ONNX model."""
+    graph, words = _onnx_files(directory)
     outside = sorted(graph.parent.glob(f"{graph.name}?data"))  # weights beyond 2 GB are in a separate file
-    identity = f"onnx/1 {_digest_files([graph, *outside, words])} tokens={most} pooling={pooling}"
-    return ModelEmbedder(identity, run(["a"]).shape[1], encode)
+    return _digest_files([graph, *outside, words])
 
 
-def _run_network(session: Any, tokenizer: Any, pooling: str, texts: Sequence[str]) -> Matrix:  # noqa: ANN401
-    encoded = tokenizer.encode_batch(list(texts))
+def _onnx_files(directory: Path) -> tuple[Path, Path]:
+    return _find_file(directory, *ONNX_FILES), _find_file(directory, "tokenizer.json", "onnx/tokenizer.json")
+
+
+def onnx_inputs(session: Any, encoded: Sequence[Any]) -> dict[str, NDArray[np.int64]]:  # noqa: ANN401
+    """Return the inputs of a network for tokenized texts, padded to equal length."""
     length = max(1, *(len(each.ids) for each in encoded))
 
     def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
         return np.array([[*row, *[0] * (length - len(row))] for row in rows], dtype=np.int64)
 
-    ids, mask = padded([each.ids for each in encoded]), padded([each.attention_mask for each in encoded])
     known = {
-        "input_ids": ids,
-        "attention_mask": mask,
+        "input_ids": padded([each.ids for each in encoded]),
+        "attention_mask": padded([each.attention_mask for each in encoded]),
         "token_type_ids": padded([each.type_ids for each in encoded]),
-        "position_ids": np.broadcast_to(np.arange(length, dtype=np.int64), ids.shape),
+        "position_ids": np.broadcast_to(np.arange(length, dtype=np.int64), (len(encoded), length)),
     }
+    return {entry.name: known[entry.name] for entry in session.get_inputs()}
+
+
+def _run_network(session: Any, tokenizer: Any, pooling: str, texts: Sequence[str]) -> Matrix:  # noqa: ANN401
+    encoded = tokenizer.encode_batch(list(texts))
     outputs = [str(entry.name) for entry in session.get_outputs()]
     output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
-    answer = session.run([output], {entry.name: known[entry.name] for entry in session.get_inputs()})[0]
-    vectors = np.asarray(answer, dtype=np.float32)
+    vectors = np.asarray(session.run([output], onnx_inputs(session, encoded))[0], dtype=np.float32)
     if vectors.ndim == 2:
         return vectors
     if pooling == "cls":
         return vectors[:, 0]
+    length = vectors.shape[1]
+    mask = np.array([[1] * len(each.ids) + [0] * (length - len(each.ids)) for each in encoded])
     weight = mask[:, :, None].astype(np.float32)
     return np.asarray((vectors * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1))
 
@@ -366,7 +390,7 @@ def _open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
 
 def _open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a sentence-transformers model by directory or name; the prompts of the model apply."""
-    package = _load_package("sentence_transformers", "sentence-transformers")
+    package = load_package("sentence_transformers", "sentence-transformers")
     try:
         model = package.SentenceTransformer(name, device="cpu")
     except Exception as error:  # torch, transformers and the hub share no base class
@@ -387,7 +411,7 @@ def _open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbed
     return ModelEmbedder(identity, len(model.encode(["a"], show_progress_bar=False)[0]), encode)
 
 
-def _load_package(module: str, extra: str) -> Any:  # noqa: ANN401 - packages without stubs
+def load_package(module: str, extra: str) -> Any:  # noqa: ANN401 - packages without stubs
     try:
         return import_module(module)
     except ImportError as error:
@@ -419,7 +443,7 @@ def _token_limit(path: Path, name: str, config: EmbedderConfig) -> int:
 
 
 def _load_tokenizer(path: Path, extra: str, most: int) -> Any:  # noqa: ANN401 - the package has no stubs
-    tokenizers = _load_package("tokenizers", extra)
+    tokenizers = load_package("tokenizers", extra)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the package raises bare Exception

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from assay.corpus import open_corpus, parse_spec
 from assay.corpus.file_types import language_name
 from assay.errors import ConfigError
+from assay.records import dataclass
 from assay.search.building import build_table, open_table, timeout_notes, update_table
 from assay.search.config import STAGES, FilterSettings, SearchConfig
 from assay.search.dense import embed_table, parse_fusion
@@ -28,7 +29,6 @@ from assay.search.view import CorpusView, make_translator
 from assay.types import Corpus, Hit, SkippedFile
 
 if TYPE_CHECKING:
-    from assay.search.dense import DenseScores
     from assay.search.rerank import Reranker
 
 Signal = Callable[[Values, QueryFeatures], Values]
@@ -67,20 +67,19 @@ class Index:
         corpus = source if isinstance(source, Corpus) else open_corpus(parse_spec(str(source)))
         config = config or SearchConfig()
         table = build_table(corpus, corpus.files, config.index, workers)
-        return cls._of(corpus, table, config, embed_table(table, config.dense, None))
+        return cls._of(corpus, table, config, None)
 
     @classmethod
     def open(cls, path: str | Path, config: SearchConfig | None = None, *, workers: int | None = None) -> Self:
         """Open the cached index of a directory, building or refreshing it if needed."""
         config = config or SearchConfig()
         opened = open_table(Path(path), config.index, workers)
-        dense = embed_table(opened.table, config.dense, opened.directory)
-        return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
+        return cls._of(opened.corpus, opened.table, config, opened.directory, opened.notes)
 
     def updated(self, corpus: Corpus) -> Self:
         """Return an in-memory index of the changed corpus; only changed files are analyzed again."""
         table, _ = update_table(self.table, corpus, self.config.index)
-        return self._of(corpus, table, self.config, embed_table(table, self.config.dense, None))
+        return self._of(corpus, table, self.config, None)
 
     @classmethod
     def _of(
@@ -88,10 +87,15 @@ class Index:
         corpus: Corpus,
         table: IndexTable,
         config: SearchConfig,
-        dense: DenseScores | None,
+        directory: Path | None,
         notes: tuple[str, ...] = (),
     ) -> Self:
-        view = CorpusView(table, config.graph, dense, make_translator(config.translation))
+        dense, encoder = embed_table(table, config.dense, directory), None
+        if config.dense.encoder:
+            from assay.search.encoder import make_encoder
+
+            encoder = make_encoder(config, table, directory)
+        view = CorpusView(table, config.graph, dense, make_translator(config.translation), encoder=encoder)
         return cls.around(corpus, view, config, notes)
 
     @classmethod
@@ -259,11 +263,18 @@ def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Pe
     signal, file = config.coherence, view.table.chunks.file
     lexical = (config.lexical, view.translator and view.translator.settings)
     words = view.recall(query.text, ("words", lexical), lambda: scale_to_max(config.lexical(query, view)))
-    basis = ("chunks", lexical, view.dense and view.dense.settings, per)
+    basis: Hashable = ("chunks", lexical, view.dense and view.dense.settings, per)
     chunk_scores = view.recall(query.text, basis, lambda: _fuse(words, query, view, per))
+    encoded = None
+    if per == "file" and view.encoder and (weight := view.encoder.weight(query.kind, per)):
+        # files are scored from their chunks, so the encoder applies to chunks; to spans it applies after the signals
+        encoder, first = view.encoder, chunk_scores
+        basis = (basis, encoder.key)
+        encoded = view.recall(query.text, (basis, "encoder"), lambda: encoder(query.text, first))
+        chunk_scores = scale_to_max(first + weight * encoded)
     key = ("coherence", basis, signal.chunks, signal.decay, signal.pool)
     coherence = view.recall(query.text, key, lambda: signal.gather(chunk_scores, file, view.file_count))
-    return QueryFeatures(query, view, per, words, chunk_scores, coherence, basis)
+    return QueryFeatures(query, view, per, words, chunk_scores, coherence, basis, encoded)
 
 
 def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Values:
@@ -294,6 +305,9 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
         if view.dense:
             words, weights = features.lexical_scores, view.dense.weights(features.query.kind, features.per)
             retrieved["dense"] = view.dense(features.query.text, features.per, weights[0] * words, weights[1])
+        if features.encoder_scores is not None:
+            retrieved["encoder"] = features.encoder_scores
+        if len(retrieved) > 1:
             retrieved["fused"] = features.chunk_scores
         for name, values in retrieved.items():
             watch(name, max_by_owner(view.table.chunks.file, values, view.file_count) if files else values)
@@ -302,6 +316,12 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
         scores = signal(scores, features)
         if watch:
             watch(name, scores)
+    if not files and view.encoder and (weight := view.encoder.weight(features.query.kind, "span")):
+        # +.06 on the standard library; before the signals, as for files, +.03
+        scores = scale_to_max(scores)
+        scores = scores + weight * view.encoder(features.query.text, scores)
+        if watch:
+            watch("encoder", scores)
     return scores
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -11,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal
 from unicodedata import combining, normalize
 
+from assay.records import dataclass
 from assay.syntax.identifiers import STOP_WORDS, split, stem, unspaced_pairs
 
 QueryKind = Literal["symbol", "keywords", "language"]

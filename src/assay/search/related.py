@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import ConfigError, did_you_mean
+from assay.records import dataclass
 from assay.search.query import find_words, parse_query, term_hash, whole_hash, word_terms
 from assay.search.results import rank_rows
 from assay.search.table import chunk_text, own_names

@@ -6,17 +6,25 @@ import importlib
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from assay.chat import Endpoint, Prompt, complete, make_fence, parse_json, prompt_version
 from assay.errors import ConfigError, EngineError, SetupError, closest_match, install_hint
 from assay.http import post_json
+from assay.records import dataclass
 from assay.redaction import environment_names, redact_url, register_secret_values
+from assay.search.dense import replace_surrogates
+from assay.search.embedders import digest_model, onnx_inputs, open_onnx
 
 #: Maximum characters of a passage: 100 lines of code, the longest result; cross-encoders read only 512 tokens.
 _PASSAGE_CHARS: Final = 4000
+#: Maximum tokens of query and passage together, as in BERT-like models.
+_PAIR_TOKENS: Final = 512
 #: Maximum characters of a passage for a chat model, which gets all passages at once: 50 passages are 21,000 tokens.
 _CHAT_CHARS: Final = 1500
 
@@ -57,6 +65,8 @@ FORMS: Final = {"cross-encoder": "cross-encoder:MODEL", "rerank": "rerank:URL#MO
 def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
     """Create the re-ranker for a spec: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
 
+    MODEL is the directory of an ONNX model, or the name of a model of fastembed.
+
     `{env:NAME}` is replaced by an environment variable only here, so that stored settings contain the name of the
     variable and not its value. `token_env` names the environment variable that contains the API token.
     """
@@ -77,6 +87,10 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
             raise ConfigError("no model given for the cross-encoder", hint=f"write {FORMS['cross-encoder']}")
         if token_env is not None:
             raise ConfigError("rerank.token_env cannot be used with a local cross-encoder", hint="remove the setting")
+        directory = Path(rest).expanduser()
+        if os.sep in rest or directory.is_dir():
+            identity = f"{kind}:{directory};{digest_model(directory)};chars={_PASSAGE_CHARS}"
+            return Reranker(identity, partial(_cross_encode_local, str(directory.resolve())))
         return Reranker(f"{kind}:{rest};chars={_PASSAGE_CHARS}", partial(_cross_encode, rest))
     url, _, model = rest.partition("#")
     endpoint = Endpoint(url, model, token_env)
@@ -130,6 +144,24 @@ def _load_encoder(model: str) -> Any:  # noqa: ANN401 - fastembed is an extra
     except Exception as error:
         hint = "use a model from TextCrossEncoder.list_supported_models(); the first use downloads the weights"
         raise EngineError(f"fastembed cannot load {model}: {error}", hint=hint) from error
+
+
+def _cross_encode_local(directory: str, query: str, passages: Sequence[RerankPassage]) -> list[float]:
+    """Score each passage with a local ONNX model, one at a time, so that a score does not depend on other passages."""
+    network = _open_cross_encoder(directory)
+    return [network(query, passage.excerpt(_PASSAGE_CHARS)) for passage in passages]
+
+
+@lru_cache(maxsize=1)
+def _open_cross_encoder(directory: str) -> Callable[[str, str], float]:
+    session, tokenizer = open_onnx(Path(directory), _PAIR_TOKENS)
+
+    def score(query: str, text: str) -> float:
+        encoded = tokenizer.encode(replace_surrogates(query), replace_surrogates(text))
+        logits = np.ravel(session.run(None, onnx_inputs(session, [encoded]))[0])
+        return float(logits[-1])  # one number, or those of the classes "irrelevant" and "relevant"
+
+    return score
 
 
 def _request_scores(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> list[float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from math import isfinite
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from assay.corpus.file_types import LANGUAGES
 from assay.corpus.ignore import select_paths
 from assay.errors import ConfigError, did_you_mean
+from assay.records import dataclass
 from assay.search.table import CHUNK_KINDS, FILE_KINDS, IndexTable, LongArray, Values
 from assay.search.view import CorpusView
 from assay.settings import setting

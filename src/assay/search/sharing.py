@@ -7,6 +7,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from importlib import metadata, resources
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from assay.digests import code_digest, digest_of
-from assay.errors import SetupError
+from assay.errors import ConfigError, SetupError
 from assay.search.building import build_table, index_key, is_stale, timeout_notes
 from assay.search.config import SHIPPED, DenseSettings, SearchConfig
 from assay.search.dense import DenseScores, ModelGroup, dense_index, embed_chunks, group_chunks, open_embedder
@@ -62,7 +63,14 @@ def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: 
         key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
         parts = shared.once(key, lambda: tuple(dense_index(table, settings, *group) for group in embedded))
         dense = DenseScores(settings, parts, len(table.chunks), memo)
-    view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
+    encoder = None
+    if settings.encoder:
+        from assay.search.encoder import ChunkEncoder, EncoderScores
+
+        key = f"encoder {keys.table} {settings.encoder} {[getattr(config.encoder, name) for name in _OF_ENCODER]}"
+        chunks = shared.once(key, lambda: ChunkEncoder(settings.encoder, config.encoder, table, shared.artifacts, None))
+        encoder = EncoderScores(config.encoder, chunks)
+    view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo, encoder)
     return Index.around(corpus, view, config)
 
 
@@ -153,8 +161,9 @@ _EMBEDDING: Final = ("search/static.py", "search/vectors.py", "search/embedders.
 #: Packages that compute vectors, if installed.
 _PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "fastembed", "sentence-transformers", "torch", "transformers")
 #: Settings in the digests of the table, vectors and candidates.
-_BEFORE: Final = frozenset({"index", "lexical", "translation", "dense"})
+_BEFORE: Final = frozenset({"index", "lexical", "translation", "dense", "encoder"})
 #: Dense settings that determine the vectors of chunks; the others apply to queries.
+_OF_ENCODER: Final = ("max_tokens", "pooling", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 
 
@@ -170,7 +179,9 @@ def vectors_digest(settings: DenseSettings) -> str:
 
 
 def candidates_digest(config: SearchConfig, per: Per) -> str:
-    settings = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
+    settings: list[object] = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
+    if config.dense.encoder:
+        settings += [asdict(config.encoder), encoder_digest(config.dense.encoder)]
     return digest_of([settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE)])
 
 
@@ -182,7 +193,8 @@ def ranking_digest(config: SearchConfig, per: Per) -> str:
 def search_identity(config: SearchConfig, per: Per) -> str | None:
     """Return a digest of everything that determines a ranking; None if a model may change, such as a remote one."""
     models = (config.dense.model, config.dense.docs_model, config.translation.model, config.rerank.model)
-    if config.index.description.enabled or any(model_digest(spec) is None for spec in models):
+    digests = [encoder_digest(config.dense.encoder), *map(model_digest, models)]
+    if config.index.description.enabled or None in digests:
         return None
     before = [table_digest(config), vectors_digest(config.dense), candidates_digest(config, per)]
     return digest_of([*before, ranking_digest(config, per), platform.python_version()])
@@ -202,6 +214,17 @@ def model_digest(spec: str) -> str | None:
     paths = sorted(os.path.join(path, name) for path, _, names in os.walk(directory) for name in names)
     stamps = tuple((path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in paths)
     return _files_digest(str(directory), stamps)
+
+
+def encoder_digest(spec: str) -> str | None:
+    """Return a digest of an encoder's files; None if the encoder is remote or not installed."""
+    if not spec:
+        return ""
+    from assay.search.encoder import resolve_encoder
+
+    with suppress(ConfigError):
+        return model_digest(resolve_encoder(spec, download=False))
+    return None
 
 
 @cache

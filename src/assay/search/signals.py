@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Final, Literal, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus.file_types import ROLES
+from assay.records import dataclass
 from assay.search.query import ParsedQuery, Per, find_words, name_words, whole_hash
 from assay.search.table import CHUNK_KINDS, IntArray, Values, concatenate_ranges
 from assay.search.view import CorpusView, NameIndex, NameMatches, PrefixRules, TermLookup
@@ -30,6 +31,7 @@ class QueryFeatures:
     chunk_scores: Values  # lexical and dense score of each chunk, fused, relative to the best
     coherence: Values  # score of each file from its best chunks, relative to the best file
     basis: Hashable = None  # the settings that determine `chunk_scores`
+    encoder_scores: Values | None = None  # similarity of each candidate by the contextual encoder
     _names: dict[tuple[int, PrefixRules, tuple[str, ...]], NameMatches] = field(default_factory=dict, repr=False)
 
     def weight(self, files: float, spans: float) -> float:
@@ -46,6 +48,16 @@ class QueryFeatures:
     @cached_property
     def word_weights(self) -> Values:
         return np.array([self.view.idf(self.view.term(word)) for word in self.query.words])
+
+    @cached_property
+    def coverage(self) -> float:
+        """The share of the query's terms, by inverse document frequency, that the best lexical chunk contains."""
+        if not len(self.lexical_scores):
+            return 1.0
+        chunk, view = int(self.lexical_scores.argmax()), self.view
+        idf = {term: view.idf(view.term(term)) for term in self.query.terms}
+        total = sum(idf.values())
+        return sum(idf[term] for term in idf if view.holds(chunk, term)) / total if total else 1.0
 
     @cached_property
     def nearness(self) -> Values:
@@ -162,6 +174,46 @@ class Coherence:
         totals = np.zeros(file_count)
         totals[owner[first]] = np.add.reduceat(scores[order] * weight[np.minimum(nth, self.chunks)], first)
         return scale_to_max(totals)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A signal that adds the BM25 score of the whole file, as far as the best chunk does not cover the query.
+
+    The words of a question are often spread over several chunks of its file.
+    """
+
+    # by file, standard library: 1.25 gains .060, 1.5 .076, 2.5 .094; semble's visible half loses .002, .001 and .006
+    files: float = setting(1.5, "weight of the whole file when files are ranked, times the share not covered")
+    # by lines, standard library: .2 gains .004, .4 .016, .8 .028; octocode's code +.002, +.001, -.003
+    spans: float = setting(0.4, "weight of the whole file when spans are ranked, times the share not covered")
+    k1: float = setting(4.0, "term saturation of BM25 in a whole file")  # 1.2 to 4 are flat; long files repeat words
+    b: float = setting(0.75, "length normalization of BM25 in a whole file, 0 to 1")  # .2 costs .02, 1 is as good
+
+    def __call__(self, scores: Values, features: QueryFeatures) -> Values:
+        weight = features.weight(self.files, self.spans)
+        weight *= 1 - features.coverage
+        if not weight:
+            return scores
+        fit = features.recall(("whole", self.k1, self.b), partial(self._fit, features))
+        if features.per == "span":
+            return scores + weight * (features.matched * fit[features.view.table.chunks.file])
+        found = max_by_owner(features.view.table.chunks.file, features.matched.astype(np.float64), len(scores))
+        return scores + weight * found * fit
+
+    def _fit(self, features: QueryFeatures) -> Values:
+        query, view = features.query, features.view
+        kind = query.kind if query.tokenizer == "identifier" else None
+        norm, postings, file = view.file_norm(self.k1, self.b), view.table.postings, view.table.chunks.file
+        total = np.zeros(view.file_count)
+        for term in query.terms:
+            lookup, best = view.lookup(term, kind), np.zeros(view.file_count)
+            for number, weight in zip(lookup.number.tolist(), lookup.weight.tolist(), strict=True):
+                rows = slice(int(postings.offset[number]), int(postings.offset[number + 1]))
+                count = np.bincount(file[postings.chunk[rows]], postings.count[rows], view.file_count)
+                np.maximum(best, weight * count / (count + norm), out=best)
+            total += best
+        return scale_to_max(total)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from hashlib import blake2b
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError
+from assay.records import dataclass
 from assay.search.query import QueryKind, directory_names, find_words, parse_query, stem_name, term_hash, word_terms
 from assay.search.table import IndexTable, IntArray, LongArray, Postings, concatenate_ranges, range_offsets
 from assay.search.vectors import unit_rows
@@ -34,6 +34,7 @@ Matrix = NDArray[np.float32]
 
 WEIGHTS: Final = "weights.assay"
 VOCABULARY: Final = "vocabulary.txt"
+_BUNDLED: Final = Path(__file__).parents[1] / "data" / "model"
 #: Increment when the meaning of the arrays changes.
 FORMAT: Final = 1
 
@@ -67,14 +68,14 @@ class StaticModel:
 
 def read_words(directory: str | Path | None = None) -> dict[int, str]:
     """Return the words of a model by hash; empty if the model has no vocabulary file."""
-    path = Path(directory).expanduser() if directory else resources.files("assay.data") / "model"
+    path = Path(directory).expanduser() if directory else _BUNDLED
     vocabulary = path / VOCABULARY
     words = vocabulary.read_text(encoding="utf-8").splitlines() if vocabulary.is_file() else []
     return {term_hash(word): word for word in words}
 
 
 def open_static(directory: str | Path | None = None) -> StaticModel:
-    path = Path(directory).expanduser().resolve() if directory else Path(str(resources.files("assay.data") / "model"))
+    path = Path(directory).expanduser().resolve() if directory else _BUNDLED
     return _open(path / WEIGHTS)
 
 

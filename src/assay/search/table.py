@@ -6,7 +6,7 @@ Files are in path order, chunks in (file, line) order, and postings in (term, ch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, get_type_hints
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.records import dataclass
 from assay.search.query import find_words, whole_hash
 from assay.store.array_file import StringColumn, pack_strings
 from assay.syntax.identifiers import parts, split, stem

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
+from assay.records import dataclass
 from assay.search.query import WORD_OR_NEWLINE, ParsedQuery, Per, find_words, word_terms
 from assay.search.results import rank_rows
 from assay.search.table import LongArray, Values
@@ -101,7 +102,7 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
         return LostFile(path, tuple(ranks), final, "too weak", f"never among the first {k}; its best rank was {best}")
     names = [name for name, _ in ranks]
     lost = names[names.index(inside[-1]) + 1]
-    if lost == "dense":  # an input of fusion, like the lexical list
+    if lost == "dense" or (lost == "encoder" and "fused" in names[names.index(lost) :]):  # an input of fusion
         lost = "fused"
     return LostFile(path, tuple(ranks), final, lost, f"dropped out of the first {k}")
 

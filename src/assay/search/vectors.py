@@ -11,13 +11,14 @@ Bytes per vector of d numbers (D is d padded to a power of two, at least 64):
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import ConfigError
+from assay.records import dataclass
 
 Matrix = NDArray[np.float32]
 VectorFormat = Literal["float32", "int8", "binary"]

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from math import log1p
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus.file_types import ROLES
+from assay.records import dataclass
 from assay.search.query import QueryKind, stem_name, term_hash
 from assay.search.table import (
     CHUNK_KINDS,
@@ -35,6 +36,7 @@ from assay.syntax.outline import LineSpan
 if TYPE_CHECKING:
     from assay.search.config import TranslationSettings
     from assay.search.dense import DenseScores
+    from assay.search.encoder import EncoderScores
     from assay.search.static import Translator
 
 T = TypeVar("T")
@@ -70,10 +72,12 @@ class CorpusView:
         translator: Translator | None = None,
         known: dict[Hashable, Any] | None = None,
         memo: QueryMemo | None = None,
+        encoder: EncoderScores | None = None,
     ) -> None:
         """Create a view; views of one table may share the caches `known` and `memo`."""
         self.table = table
         self.dense = dense
+        self.encoder = encoder
         self.translator = translator
         self.memo = memo
         self.file_count = len(table.files)
@@ -135,6 +139,15 @@ class CorpusView:
             return np.float32(k1) * (np.float32(1 - b) + np.float32(b) * (length / np.float32(mean or 1.0)))
 
         return self.cached(("norm", k1, b), compute)
+
+    def file_norm(self, k1: float, b: float) -> Values:
+        """Return the BM25 length normalization of every file."""
+
+        def compute() -> Values:
+            length = np.bincount(self.table.chunks.file, self.table.chunks.length, self.file_count)
+            return np.asarray(k1 * (1 - b + b * length / (length.mean() or 1.0)))
+
+        return self.cached(("file norm", k1, b), compute)
 
     own = TableCache(lambda view: NameIndex(view.table.own))  # names that chunks define
     scope = TableCache(lambda view: NameIndex(view.table.scope))  # names of the scopes around chunks

@@ -92,6 +92,7 @@ class MiningConfig:
     """All settings of mining."""
 
     seed: int = setting(0, "seed of the draw where a cap is reached")
+    texts: int = setting(0, "characters of code to keep per pair, for encoders; 0 keeps word counts only", least=0)
     caps: Caps = field(default_factory=Caps, metadata={"about": "maximum pairs of each kind per repository"})
     files: FileRules = field(default_factory=FileRules, metadata={"about": "selection of files"})
     pairs: PairRules = field(default_factory=PairRules, metadata={"about": "requirements on pairs"})

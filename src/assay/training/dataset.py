@@ -212,6 +212,7 @@ class TrainingPairs:
     query_key: NDArray[np.uint64]
     code_key: NDArray[np.uint64]
     held_out: NDArray[np.bool_]
+    row: NDArray[np.int64]  # in the shard of the repository
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -242,10 +243,11 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
             path = keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))  # the path is the query
             weight = (code.count**TF_POWER).astype(np.float32)
             code = take_rows(Bags(code.offset, code.term, weight), rows_kept)
-            parts.append((shard.repository, take_rows(query, rows_kept), code, path, kind, shard.file[rows_kept]))
+            file = shard.file[rows_kept]
+            parts.append((shard.repository, take_rows(query, rows_kept), code, path, kind, file, rows_kept))
     if not parts:
         raise InputError("no pair has a known query term and a known code term", hint="use code with more comments")
-    names, queries, codes, paths, kinds, files = zip(*parts, strict=True)
+    names, queries, codes, paths, kinds, files, kept = zip(*parts, strict=True)
     query, code, path = map(_join_bags, (queries, codes, paths))
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])
     file, terms = np.concatenate(files), len(vocabulary)
@@ -254,7 +256,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
         np.concatenate([shared_entries(code, query, terms) for query, code in zip(queries, codes, strict=True)]),
         np.concatenate([shared_entries(path, query, terms) for query, path in zip(queries, paths, strict=True)]),
         np.concatenate(kinds), repository, file,
-        row_keys(query), row_keys(code), hold_out(names, repository, file, config),
+        row_keys(query), row_keys(code), hold_out(names, repository, file, config), np.concatenate(kept),
     )  # fmt: skip
 
 

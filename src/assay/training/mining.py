@@ -206,7 +206,7 @@ def mine_repository(
         {reason: count for reason, count in sorted(collection.dropped.items()) if count},
         sum(reason is None for reason in unread.values()),
     )
-    return Mined(pack(repository.name, pairs), report)
+    return Mined(pack(repository.name, pairs, texts=config.texts > 0), report)
 
 
 def _read_licenses(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[License, LicensedDirectories]:

@@ -93,8 +93,8 @@ def _offer_comment(
         collection.dropped["uninformative comment"] += 1
         return
     lines = _code_lines(definition, config)
-    words = source.count_words(lines, comment)
-    collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
+    words, text = source.count_words(lines, comment), source.read_text(lines, comment, definition.name)
+    collection.offer(source.make_candidate("doc", rank, query, words, text), source.find_taint(lines))
 
 
 def _offer_name(
@@ -112,10 +112,11 @@ def _offer_name(
     if sum(len(word) > 1 for word in query) < 2:
         collection.dropped["name of one word"] += 1
         return
-    words = source.count_words(lines, comment)
+    words, text = source.count_words(lines, comment), source.read_text(lines, comment)
     for identifier in identifiers:
         words.pop(identifier, None)
-    collection.offer(source.make_candidate("name", rank, " ".join(query), words), source.find_taint(lines))
+        text = re.sub(rf"\b{re.escape(identifier)}\b", "_", text)
+    collection.offer(source.make_candidate("name", rank, " ".join(query), words, text), source.find_taint(lines))
 
 
 def _code_lines(definition: Definition, config: MiningConfig) -> range:
@@ -182,8 +183,8 @@ def mine_headings(source: SourceFileText, config: MiningConfig, collection: Coll
         if not informative or not _is_english(text) or LICENSE_TEXT.search(text):
             collection.dropped["uninformative heading"] += 1
             continue
-        words = source.count_words(lines)
-        collection.offer(source.make_candidate("heading", rank, query, words), source.find_taint(lines))
+        words, body = source.count_words(lines), source.read_text(range(lines.start + 1, lines.stop))
+        collection.offer(source.make_candidate("heading", rank, query, words, body), source.find_taint(lines))
 
 
 # fmt: off
@@ -313,7 +314,8 @@ class CommitMiner:
         elif next(find_secret_lines(text), None) is not None:
             taint = "secret"
         words, language = Counter(find_words(text)), self._code_language(path)
-        self.collection.offer(PairCandidate("commit", rank, query, words, path_terms(path), language, number), taint)
+        candidate = PairCandidate("commit", rank, query, words, path_terms(path), language, number, f"{path}\n{text}")
+        self.collection.offer(candidate, taint)
 
     def _is_code(self, path: str) -> bool:
         return bool(self._code_language(path))

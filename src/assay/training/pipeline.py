@@ -24,7 +24,7 @@ from assay.settings import iter_leaves, nest, read_settings
 from assay.store.array_file import JSON, read_store, write_store
 from assay.store.store import writer_lock
 from assay.toml import find_line, read_toml, write_key
-from assay.training.config import TrainConfig
+from assay.training.config import MiningConfig, TrainConfig
 from assay.training.dataset import (
     TF_POWER,
     HardNegatives,
@@ -86,26 +86,31 @@ class PackedModel:
 def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel:
     work, out = request.out / WORK, request.out / MODEL_DIR
     with lock_output(request.out):
-        plan = prepare(
-            request.directory, config.mining, work, request.exclusions, request.workers, corpora=request.corpora
-        )
-        if plan.excluded.unchecked:
-            tell(format_unchecked(plan.excluded.unchecked))
-        reports: list[RepoReport] = []
-        for event in plan.mine():
-            report = event.report
-            reports.append(report)
-            outcome = report.reason or f"{sum(report.pairs.values()):,} pairs, {report.licence}"
-            tell(f"mined {event.done}/{event.total}: {report.repository}: {outcome}")
-        reports.sort(key=lambda report: report.repository)
-        used = _check_reports(reports, request.directory)
-        read_reports = ((path, read_report(path)) for path in sorted((work / "shards").glob("*.json")))
-        shards = [path.with_suffix(".assay") for path, report in read_reports if report and report.repository in used]
+        shards, manifest = mine_shards(request, config.mining, tell)
         learned = learn(shards, config, work, tell)
         packed = pack(learned.trained.table, learned.vocabulary, learned.translations)
-        write_model(out, packed, learned.vocabulary, learned.about(config), make_manifest(reports, plan.excluded))
+        write_model(out, packed, learned.vocabulary, learned.about(config), manifest)
         tell(f"model {packed.identity[:12]} in {out}")
         return packed
+
+
+def mine_shards(request: TrainRequest, config: MiningConfig, tell: Tell) -> tuple[list[Path], dict[str, Any]]:
+    """Mine all repositories of a request; return the paths of their shards, and the manifest."""
+    work = request.out / WORK
+    plan = prepare(request.directory, config, work, request.exclusions, request.workers, corpora=request.corpora)
+    if plan.excluded.unchecked:
+        tell(format_unchecked(plan.excluded.unchecked))
+    reports: list[RepoReport] = []
+    for event in plan.mine():
+        report = event.report
+        reports.append(report)
+        outcome = report.reason or f"{sum(report.pairs.values()):,} pairs, {report.licence}"
+        tell(f"mined {event.done}/{event.total}: {report.repository}: {outcome}")
+    reports.sort(key=lambda report: report.repository)
+    used = _check_reports(reports, request.directory)
+    read_reports = ((path, read_report(path)) for path in sorted((work / "shards").glob("*.json")))
+    shards = [path.with_suffix(".assay") for path, report in read_reports if report and report.repository in used]
+    return shards, make_manifest(reports, plan.excluded)
 
 
 @contextmanager
@@ -289,8 +294,8 @@ def write_model(
             made.chmod(0o755)
             write_store(made / WEIGHTS, meta, packed.arrays)
             write_vocabulary(made / TERMS, vocabulary)
-            write_atomic(made / MODEL, _dump_json({"format": FORMAT, "identity": identity, **about}))
-            write_atomic(made / MANIFEST, _dump_json(manifest))
+            write_atomic(made / MODEL, dump_json({"format": FORMAT, "identity": identity, **about}))
+            write_atomic(made / MANIFEST, dump_json(manifest))
             write_atomic(made / LICENSE, license_text)
             if directory.exists():
                 directory.replace(Path(temporary, "old"))
@@ -301,5 +306,5 @@ def write_model(
         raise SetupError(problem, file=directory, hint="use another directory with --out") from error
 
 
-def _dump_json(value: Mapping[str, Any]) -> str:
+def dump_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

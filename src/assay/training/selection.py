@@ -378,10 +378,15 @@ class SourceFileText:
             return "copied"
         return "secret" if self.secret[lines.start : lines.stop].any() else None
 
-    def make_candidate(self, kind: str, rank: int, query: str, code: Counter[str]) -> PairCandidate:
+    def read_text(self, lines: range, comment: range = NO_LINES, name: str = "") -> str:
+        """Return path and name, then `lines` without those of `comment` and of the license header, as a search does."""
+        kept = (self.lines[n] for n in lines if n not in comment and n not in self.license_lines)
+        return "\n".join((f"{self.file.entry.path} {name}", *kept))
+
+    def make_candidate(self, kind: str, rank: int, query: str, code: Counter[str], text: str = "") -> PairCandidate:
         """Pair a query with words of this file, and with its path unless the query was made from the path."""
         path = () if kind == "path" else self.path
-        return PairCandidate(kind, rank, query, code, path, self.file.language, self.file.number)
+        return PairCandidate(kind, rank, query, code, path, self.file.language, self.file.number, text)
 
 
 def open_source(

@@ -34,6 +34,7 @@ class PairCandidate:
     path: tuple[str, ...]
     language: str
     file: int
+    text: str = ""  # of the code, for encoders
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class TextCodePair:
     language: str
     file: int
     key: int
+    question: str
+    text: str
 
 
 class Collection:
@@ -82,8 +85,9 @@ class Collection:
             heapq.heapify(self._heaps[same.kind])
         heap = self._heaps.setdefault(candidate.kind, [])
         self._pairs[key] = TextCodePair(
-            candidate.kind, candidate.rank, query, code, candidate.path, candidate.language, candidate.file, key
-        )
+            candidate.kind, candidate.rank, query, code, candidate.path, candidate.language, candidate.file, key,
+            candidate.query, candidate.text[: self._config.texts],
+        )  # fmt: skip
         heapq.heappush(heap, (-candidate.rank, key))
         if len(heap) > getattr(self._config.caps, candidate.kind):
             del self._pairs[heapq.heappop(heap)[1]]
@@ -134,6 +138,7 @@ KINDS: Final = ("doc", "name", "commit", "path", "heading")
 FORMAT: Final = 1
 _BAGS: Final = ("query", "code", "path")
 _PARTS: Final = ("offset", "term", "count")
+_STRINGS: Final = ("words", "question", "text")
 _COLUMNS: Final = ("kind", "language", "key", "file")
 
 
@@ -160,12 +165,14 @@ class PairShard:
     language: NDArray[np.uint8]  # indexes into LANGUAGES
     key: NDArray[np.uint64]  # equal for pairs of equal query and code, across repositories
     file: NDArray[np.int32]  # the number of the file within the repository
+    question: Sequence[str] = ()  # the texts of the queries; with `MiningConfig.texts` only
+    text: Sequence[str] = ()  # the texts of the code; with `MiningConfig.texts` only
 
     def __len__(self) -> int:
         return len(self.kind)
 
 
-def pack(repository: str, pairs: Sequence[TextCodePair]) -> PairShard:
+def pack(repository: str, pairs: Sequence[TextCodePair], *, texts: bool = False) -> PairShard:
     words = sorted({term for pair in pairs for side in (pair.query, pair.code, pair.path) for term in side})
     number = {word: i for i, word in enumerate(words)}
     return PairShard(
@@ -178,6 +185,7 @@ def pack(repository: str, pairs: Sequence[TextCodePair]) -> PairShard:
         np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.uint8),
         np.array([pair.key for pair in pairs], dtype=np.uint64),
         np.array([pair.file for pair in pairs], dtype=np.int32),
+        *(([pair.question for pair in pairs], [pair.text for pair in pairs]) if texts else ()),
     )
 
 
@@ -193,8 +201,9 @@ def _pack_bags(rows: Sequence[Mapping[str, int]], number: Mapping[str, int]) -> 
 
 def write_shard(path: Path, shard: PairShard) -> None:
     """Write a shard atomically; equal shards have equal bytes."""
-    blob, offsets = pack_strings(shard.words)
-    arrays: dict[str, Array] = {"words.blob": blob, "words.offset": offsets}
+    arrays: dict[str, Array] = {}
+    for name in _STRINGS if shard.text else _STRINGS[:1]:
+        arrays[f"{name}.blob"], arrays[f"{name}.offset"] = pack_strings(getattr(shard, name))
     arrays |= {name: getattr(shard, name) for name in _COLUMNS}
     arrays |= {f"{name}.{part}": getattr(getattr(shard, name), part) for name in _BAGS for part in _PARTS}
     write_store(path, {"shard": FORMAT, "repository": shard.repository}, arrays)
@@ -209,8 +218,9 @@ def read_shard(path: Path) -> PairShard:
     arrays = stored.arrays
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
     columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in _BAGS}
-    words = tuple(StringColumn(arrays["words.blob"], arrays["words.offset"]).all())
-    return PairShard(cast(str, stored.meta["repository"]), words, **columns)
+    for name in _STRINGS if "text.blob" in arrays else _STRINGS[:1]:
+        columns[name] = tuple(StringColumn(arrays[f"{name}.blob"], arrays[f"{name}.offset"]).all())
+    return PairShard(cast(str, stored.meta["repository"]), **columns)
 
 
 @dataclass(frozen=True, slots=True)

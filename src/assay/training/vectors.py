@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.store.array_file import JSON, read_store, write_store
-from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, VectorTrainConfig
+from assay.training.config import HeldOutConfig, KindWeights, SameFile, TrainConfig, VectorTrainConfig
 from assay.training.dataset import (
     Floats,
     HardNegatives,
@@ -110,7 +110,7 @@ def train_vectors(
         return Parameters(vectors, asked, said, float(arrays["sharpness"][0]))
 
     plan = make_plan(pairs, config.kinds, own.group)
-    test = _make_held_out_test(pairs, config.held_out)
+    test = make_held_out_test(pairs, config.held_out)
     with limit_threads(config.threads) as products:
         while step < own.steps:
             batch = make_batch(pairs, plan, hard, own, np.random.default_rng((config.seed, _BATCH, step)))
@@ -197,17 +197,17 @@ def make_plan(pairs: TrainingPairs, kinds: KindWeights, group: int) -> BatchPlan
     return BatchPlan(rows, weights[rows], offset, owner, (total / np.maximum(portions, 1))[owner])
 
 
-def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Generator) -> NDArray[np.int64]:
+def draw_rows(plan: BatchPlan, batch: int, group: int, draw: np.random.Generator) -> NDArray[np.int64]:
     """Draw portions until the batch is full, then the rows of each drawn repository.
 
     Portions and rows are drawn by weight, without replacement (Efraimidis and Spirakis 2006).
     """
     order = np.argsort(draw.exponential(size=len(plan.owner)) / plan.share, kind="stable")
     wanted = np.zeros(len(plan.offset) - 1, dtype=np.int64)
-    room = config.batch
+    room = batch
     for owner in plan.owner[order].tolist():
         size = int(plan.offset[owner + 1] - plan.offset[owner])
-        more = min(config.group, size - int(wanted[owner]), room)
+        more = min(group, size - int(wanted[owner]), room)
         wanted[owner] += more
         room -= more
         if not room:
@@ -227,7 +227,7 @@ def make_batch(
     config: VectorTrainConfig,
     draw: np.random.Generator,
 ) -> TrainingBatch:
-    rows = draw_rows(plan, config, draw)
+    rows = draw_rows(plan, config.batch, config.group, draw)
     bare = draw.random(len(rows)) < config.overlap_dropout
     extra = hard.draw(rows[~bare], round(config.hard.share * len(rows)), draw) if hard else rows[:0]
     codes = np.concatenate((rows, extra))
@@ -244,7 +244,7 @@ def make_batch(
         terms.astype(np.int64),
         as_matrix(Bags(query.offset, query_terms, query.count), len(terms)),
         as_matrix(Bags(code.offset, code_terms, code.count), len(terms)),
-        masks(pairs, rows, codes, config),
+        masks(pairs, rows, codes, config.same_file),
     )
 
 
@@ -269,13 +269,13 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 
 
 def masks(
-    pairs: TrainingPairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
+    pairs: TrainingPairs, rows: NDArray[np.int64], codes: NDArray[np.int64], same_file: SameFile
 ) -> NDArray[np.bool_]:
     """Return which other code may be relevant to each query: equal query or code, or same file (see `same_file`)."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
-    if config.same_file != "none":
+    if same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
-        masked |= near if config.same_file == "all" else near & ~_same(pairs.kind, rows, codes)
+        masked |= near if same_file == "all" else near & ~_same(pairs.kind, rows, codes)
     np.fill_diagonal(masked, False)
     return masked
 
@@ -336,7 +336,7 @@ class HeldOutScore:
 HeldOutTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
-def _make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTest:
+def make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTest:
     """Draw candidates and queries from held-out doc pairs, or from all held-out pairs if there are no doc pairs."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]

@@ -1,10 +1,12 @@
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
-from assay.errors import EngineError, SetupError
+from assay.errors import ConfigError, EngineError, SetupError
 from assay.search.rerank import RerankPassage, make_reranker
+from tests.search.dense.models import WORDS, write_tokenizer
 from tests.search.rerank.conftest import PASSAGES
 
 
@@ -73,3 +75,44 @@ def test_cross_encoder_without_the_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
     with pytest.raises(SetupError, match=r"'\.\[fastembed\]'"):
         make_reranker(f"cross-encoder:{tiny}").order("tax", PASSAGES)
+
+
+@pytest.fixture
+def local(tmp_path):
+    """An ONNX model that counts `retry` in both texts, minus a tenth of all tokens."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    onnx = pytest.importorskip("onnx", reason="the onnx package is not installed")
+    helper, tensor = onnx.helper, onnx.TensorProto
+    worth = np.where(np.array(WORDS) == "retry", 0.9, -0.1).astype(np.float32)
+    nodes = [
+        helper.make_node("Gather", ["worth", "input_ids"], ["each"], axis=0),
+        helper.make_node("ReduceSum", ["each", "axes"], ["logits"], keepdims=1),
+    ]
+    weights = [onnx.numpy_helper.from_array(worth, "worth"), onnx.numpy_helper.from_array(np.array([1]), "axes")]
+    inputs = [helper.make_tensor_value_info("input_ids", tensor.INT64, ["batch", "length"])]
+    outputs = [helper.make_tensor_value_info("logits", tensor.FLOAT, ["batch", 1])]
+    graph = helper.make_graph(nodes, "tiny", inputs, outputs, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, str(tmp_path / "model.onnx"))
+    write_tokenizer(tmp_path / "tokenizer.json")
+    return tmp_path
+
+
+def test_local_cross_encoder_scores_passages_one_by_one(local):
+    reranker = make_reranker(f"cross-encoder:{local}")
+    passages = [RerankPassage("a", 1, 2, text) for text in ("the socket", "retry retry retry", "retry " * 900, "")]
+    scores = reranker.order("retry the file", passages)
+    assert scores[1] > scores[0]
+    assert [reranker.order("retry the file", [passage])[0] for passage in passages] == scores
+    assert max(scores) <= 512, "no more than 512 tokens are read"
+
+
+def test_local_cross_encoder_is_identified_by_its_files(local):
+    first = make_reranker(f"cross-encoder:{local}").identity
+    (local / "tokenizer.json").write_text((local / "tokenizer.json").read_text() + " ")
+    assert make_reranker(f"cross-encoder:{local}").identity != first
+
+
+def test_directory_without_a_cross_encoder_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match=r"no model\.onnx"):
+        make_reranker(f"cross-encoder:{tmp_path}")
