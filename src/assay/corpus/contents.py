@@ -12,12 +12,13 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from assay._version import __version__
 from assay.files import open_regular
+from assay.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,6 +147,8 @@ class StatCache:
         self._clock = clock
         self._moment = clock()
         self._known: dict[str, tuple[tuple[int, ...], FileContents]] = {}
+        self._derived: dict[str, tuple[str, str]] = {}  # states of files, and a text that depends on them
+        self._used: set[str] = set()  # keys of `_derived` in this walk
         self.changed = False  # since the cache was created or loaded
 
     def __len__(self) -> int:
@@ -157,26 +160,51 @@ class StatCache:
             self._known.clear()
         self._walking = walking
         self._moment = self._clock()
+        self._used.clear()
 
     def examine(self, real: str, state: os.stat_result) -> FileContents:
-        now = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
+        now = _identity(state)
         known = self._known.get(real)
         if known is not None and known[0] == now:
             return known[1]
         self._known.pop(real, None)
         contents = examine(real, self._walking)
-        if all(_OLDEST_NS <= when < self._moment - _RACY_NS for when in now[1:3]):
+        if self._is_settled(now):
             self._known[real] = (now, contents)
             self.changed = True
         return contents
 
+    def derive(self, key: str, files: Sequence[str], make: Callable[[], str | None]) -> str | None:
+        """Return a text that depends only on `files`, from the cache if they have not changed; None is not cached."""
+        self._used.add(key)
+        states: list[tuple[int, ...]] = []
+        for file in files:
+            with suppress(OSError):
+                states.append(_identity(os.stat(file)))
+        now = repr(states)
+        known = self._derived.get(key)
+        if known is not None and known[0] == now:
+            return known[1]
+        self._derived.pop(key, None)
+        text = make()
+        if text is not None and all(map(self._is_settled, states)):
+            self._derived[key] = (now, text)
+            self.changed = True
+        return text
+
+    def _is_settled(self, state: tuple[int, ...]) -> bool:
+        return all(_OLDEST_NS <= when < self._moment - _RACY_NS for when in state[1:3])
+
     def retain(self, reals: Collection[str]) -> None:
         retained = {real: known for real, known in self._known.items() if real in reals}
-        self.changed = self.changed or len(retained) < len(self._known)
-        self._known = retained
+        used = {key: known for key, known in self._derived.items() if key in self._used}
+        self.changed = self.changed or len(retained) < len(self._known) or len(used) < len(self._derived)
+        self._known, self._derived = retained, used
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         import numpy as np
+
+        from assay.store.array_file import pack_strings
 
         texts, numbers, nodes = [_stamp(self._walking)], [], []
         for real, (state, contents) in sorted(self._known.items()):
@@ -184,7 +212,11 @@ class StatCache:
             texts += (contents.sha256.encode(), contents.reason.encode(), contents.detail.encode())
             numbers.append((*state[:3], contents.size, contents.utf8))
             nodes.append(state[3:])
-        return {
+        derived = [text for key, known in sorted(self._derived.items()) for text in (key, *known)]
+        packed: dict[str, NDArray[Any]] = {}
+        if derived:
+            packed["derived"], packed["derived.offset"] = pack_strings(derived)
+        return packed | {
             "texts": np.frombuffer(b"\0".join(texts), dtype=np.uint8),
             "numbers": np.array(numbers, dtype=np.int64).reshape(-1, 5),
             "nodes": np.array(nodes, dtype=np.uint64).reshape(-1, 2),
@@ -207,7 +239,17 @@ class StatCache:
         for path, shebang, sha256, reason, detail, (size, mtime, ctime, length, utf8), node in rows:
             contents = FileContents(shebang, length, sha256.decode(), bool(utf8), reason.decode(), detail.decode())
             cache._known[os.fsdecode(path)] = ((size, mtime, ctime, *node), contents)
+        if "derived" in columns:
+            from assay.store.array_file import StringColumn
+
+            derived = StringColumn(columns["derived"], columns["derived.offset"]).all()
+            triples = zip(derived[::3], derived[1::3], derived[2::3], strict=True)
+            cache._derived = {key: (state, text) for key, state, text in triples}
         return cache
+
+
+def _identity(state: os.stat_result) -> tuple[int, ...]:
+    return (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
 
 
 def _stamp(walking: WalkConfig) -> bytes:

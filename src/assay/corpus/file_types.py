@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from assay.records import dataclass
 from assay.types import FileKind
 
 if TYPE_CHECKING:

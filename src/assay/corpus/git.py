@@ -9,16 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import signal
-import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from assay.corpus.contents import StatCache
 from assay.corpus.ignore import IgnoreFile, read_level
 from assay.corpus.sources import (
     CommandOutput,
@@ -68,6 +65,9 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[bytes]]:
+    import signal
+    import subprocess
+
     try:
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],
@@ -103,6 +103,8 @@ def read_blobs(names: Iterable[str], *options: str, cwd: Path) -> Iterator[bytes
 
 @contextmanager
 def _write_lines(lines: Iterable[str]) -> Iterator[IO[bytes]]:
+    import tempfile
+
     with tempfile.TemporaryFile() as stream:
         stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
         stream.seek(0)
@@ -118,25 +120,44 @@ def is_linked_worktree(directory: str) -> bool:
 
 
 def read_repository(
-    top: Path, below: Path, base: str, limits: ArchiveLimits
+    top: Path, below: Path, base: str, limits: ArchiveLimits, memory: StatCache
 ) -> tuple[frozenset[str], IgnoreFile | None] | str:
     """Return the tracked paths in `below` (files and directories) and the rules of info/exclude, or an error message.
 
     `base` is the path of the work tree `top` relative to the start of the walk; the returned paths begin with it.
+    `memory` has the answer of git as long as git's index is unchanged.
     """
-    try:
-        where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
-        listed = git("ls-files", "-z", "--full-name", cwd=below, limits=limits)
-    except SetupError as error:
-        return error.message
-    if where.code or listed.code:
-        return (where if where.code else listed).last_error_line
-    top_level, exclude, *_ = os.fsdecode(where.out).split("\n")
-    if not os.path.isdir(top_level) or not os.path.samefile(top_level, top):
-        return "the directory belongs to another repository"
+    failure = ""
+
+    def ask_git() -> str | None:
+        nonlocal failure
+        try:
+            where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
+            listed = git("ls-files", "-z", "--full-name", cwd=below, limits=limits)
+        except SetupError as error:
+            failure = error.message
+            return None
+        if where.code or listed.code:
+            failure = (where if where.code else listed).last_error_line
+            return None
+        top_level, exclude, *_ = os.fsdecode(where.out).split("\n")
+        if not os.path.isdir(top_level) or not os.path.samefile(top_level, top):
+            failure = "the directory belongs to another repository"
+            return None
+        return f"{exclude}\0{os.fsdecode(listed.out)}"
+
+    directory = f"{top}/.git"
+    if os.path.isdir(directory):  # not the file of a linked work tree, whose index is elsewhere
+        decisive = [f"{directory}/{name}" for name in ("index", "config", "HEAD")]
+        answer = memory.derive(f"git {top}\0{below}", decisive, ask_git)
+    else:
+        answer = ask_git()
+    if answer is None:
+        return failure
+    exclude, *names = answer.split("\0")
     prefix = f"{base}/" if base else ""
     paths: set[str] = set()
-    for name in filter(None, os.fsdecode(listed.out).split("\0")):
+    for name in filter(None, names):
         path = prefix + name
         while path and path not in paths:
             paths.add(path)
@@ -267,6 +288,8 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
     """Return the commit of a revision; fetch it unless `rev` is a full hash that the mirror contains."""
     shown, busy = strip_credentials(url), mirror / _BUSY
     if busy.exists() or not (mirror / "HEAD").exists():
+        import shutil
+
         shutil.rmtree(mirror, ignore_errors=True)
         mirror.mkdir(parents=True)
         made = git("init", "--quiet", "--bare", "--template=", ".", cwd=mirror, limits=limits)

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
 from assay.files import is_inside, open_regular
+from assay.records import dataclass
 from assay.redaction import strip_credentials
 from assay.store.kinds import TREES, cache_dir
 from assay.store.store import Store
@@ -142,8 +143,9 @@ def read_text(corpus: Corpus, path: str) -> str:
     return decode_text(read_bytes(corpus, path))
 
 
-def read_bytes(corpus: Corpus, path: str) -> bytes:
-    real = resolve_inside(os.path.realpath(corpus.root), path)
+def read_bytes(corpus: Corpus, path: str, root: str | None = None) -> bytes:
+    """Read a file; `root` is the real path of the corpus root, if known."""
+    real = resolve_inside(root or os.path.realpath(corpus.root), path)
     try:
         with open_regular(real) as stream:
             return stream.read()

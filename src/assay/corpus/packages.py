@@ -20,7 +20,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from http.client import HTTPException
 from netrc import NetrcParseError, netrc
@@ -34,6 +33,7 @@ from packaging.version import InvalidVersion, Version
 from assay.corpus.sources import CorpusRequest, LocatedCorpus, locate_tree, missing_tool, run_fetch_tool
 from assay.corpus.unpack import ArchiveLimits, FetchedTree, hash_of, unpack
 from assay.errors import CorpusError, SetupError
+from assay.records import dataclass
 from assay.redaction import strip_credentials
 
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
@@ -89,7 +89,7 @@ class PackageLink:
 def locate_pypi(request: CorpusRequest) -> LocatedCorpus:
     package = parse_package(request.spec.value)
     key = f"pypi {package} {package.form} {_pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
-    entry = request.trees.obtain(key, lambda work: _fetch(package, work, request.limits))
+    entry = request.trees.obtain(key, lambda work: fetch_pypi(package, work, request.limits))
     return locate_tree(request, entry, built_in=True)
 
 
@@ -108,7 +108,7 @@ def parse_package(value: str) -> PythonPackage:
     return package
 
 
-def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> FetchedTree:
+def fetch_pypi(package: PythonPackage, work: Path, limits: ArchiveLimits) -> FetchedTree:
     pip = _find_pip()
     if package.form != "sdist" and (wheel := _download_wheel(package, pip, work / "wheel", limits)):
         note = f"pypi:{package} is the wheel {wheel.name}"

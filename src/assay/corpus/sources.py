@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from assay.corpus.unpack import ArchiveLimits, FetchedTree
 from assay.errors import CorpusError, SetupError
-from assay.processes.running import ProcessLimits, ProgramSpec, run_process
+from assay.records import dataclass
 from assay.store.entries import wrap_disk_errors
 from assay.store.kinds import REFS, TREES
 from assay.store.store import Store
@@ -88,6 +86,9 @@ def locate_path(request: CorpusRequest) -> LocatedCorpus:
 
 
 def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
+    import platform
+    import sysconfig
+
     top = Path(sysconfig.get_path("stdlib")).resolve()
     if not (top / "os.py").is_file():
         raise SetupError(
@@ -201,7 +202,8 @@ _INSTALL: Final = {
 }
 #: The longest output lists the files of a commit: 350,000 members with paths of 500 bytes.
 #: Most of stderr is retained, since it is searched for known messages.
-_OUTPUT: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
+_STDOUT: Final = 200_000_000
+_STDERR: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +224,11 @@ def run_fetch_tool(
     argv: Sequence[str], *, tool: str, seconds: float, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> CommandOutput:
     """Run git, pip or npm; raise SetupError if the tool is missing, times out or prints too much."""
+    from assay.processes.running import ProcessLimits, ProgramSpec, run_process
+
     try:
-        done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, _OUTPUT)
+        limits = ProcessLimits(stdout=_STDOUT, stderr=_STDERR)
+        done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, limits)
     except SetupError as error:
         if isinstance(error.__cause__, FileNotFoundError) and (cwd is None or cwd.is_dir()):
             raise missing_tool(tool) from error
@@ -234,7 +239,7 @@ def run_fetch_tool(
         )
     if done.end == "flood":
         hint = "use a smaller repository or package"
-        raise SetupError(f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint=hint)
+        raise SetupError(f"{tool} printed more than {_STDOUT:,} bytes", hint=hint)
     return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 

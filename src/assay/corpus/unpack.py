@@ -6,37 +6,27 @@ leaves the root is rejected.
 
 from __future__ import annotations
 
-import bz2
 import errno
-import gzip
 import hashlib
-import lzma
 import os
 import re
 import shutil
 import stat
-import tarfile
-import unicodedata
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Final, NoReturn, Self, cast
 
 from assay.errors import CorpusError
 from assay.files import is_inside
+from assay.records import dataclass
 
 ZIPS: Final = (".whl", ".zip")
 TARS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _CHUNK: Final = 1 << 20
 #: Two paths of the maximum length on Linux (4,096 bytes each), doubled for the other fields of a header.
 _HEADER_BYTES: Final = 16_384
-_PAX: Final = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
-_HEADERS: Final = (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-_DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
-_DECOMPRESSORS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +77,7 @@ def unpack(
             else:
                 hint = f"use one of {', '.join((*ZIPS, *TARS))}"
                 raise CorpusError("unsupported archive format", file=archive.name, hint=hint)
-        except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
+        except _damage_errors() as error:
             hint = "try again; if that fails, use another version of the package"
             raise CorpusError(f"cannot read the archive: {error}", file=archive.name, hint=hint) from error
         paths = writer.finish(outside_links=False)
@@ -102,7 +92,20 @@ def hash_of(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
+def _damage_errors() -> tuple[type[Exception], ...]:
+    import gzip
+    import lzma
+    import tarfile
+    import zipfile
+    import zlib
+
+    damaged = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
+    return (*damaged, RuntimeError)  # RuntimeError: an encrypted zip or an unsupported compression
+
+
 def _unpack_zip(archive: Path, writer: TreeWriter) -> None:
+    import zipfile
+
     with zipfile.ZipFile(archive) as zipped:
         for info in zipped.infolist():
             if "\0" in info.orig_filename:  # zipfile cuts `filename` at the NUL byte
@@ -122,12 +125,29 @@ def _unpack_zip(archive: Path, writer: TreeWriter) -> None:
 
 
 def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
+    import bz2
+    import gzip
+    import lzma
+    import tarfile
+
+    pax = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+    headers = (*pax, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+    decompressors = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+
+    class Member(tarfile.TarInfo):
+        """A member with a size limit on extended headers, which tarfile parses in quadratic time (CVE-2024-6232)."""
+
+        def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+            if self.type in headers and self.size > _HEADER_BYTES:
+                raise tarfile.ReadError(f"expected a header of at most {_HEADER_BYTES:,} bytes, got {self.size:,}")
+            return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
+
     with open(archive, "rb") as compressed:
         head = compressed.read(6)
-    decompress = next((opener for magic, opener in _DECOMPRESSORS if head.startswith(magic)), open)
+    decompress = next((opener for magic, opener in decompressors if head.startswith(magic)), open)
     with cast(IO[bytes], decompress(archive, "rb")) as raw:
         counted = cast(IO[bytes], _CountedReader(raw, writer.allowed, archive.name))
-        with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
+        with tarfile.open(fileobj=counted, mode="r|", tarinfo=Member) as tar:
             for member in tar:
                 if member.isdir():
                     writer.add_directory(member.name)
@@ -140,15 +160,6 @@ def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
                     writer.add_file(member.name, _chunks(stream) if stream else ())
                 else:
                     writer.refuse(member.name, "is a device or pipe")
-
-
-class _Member(tarfile.TarInfo):
-    """A tar member with a size limit on extended headers, which tarfile parses in quadratic time (CVE-2024-6232)."""
-
-    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in _HEADERS and self.size > _HEADER_BYTES:
-            raise tarfile.ReadError(f"expected a header of at most {_HEADER_BYTES:,} bytes, got {self.size:,}")
-        return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
 
 
 class _CountedReader:
@@ -268,6 +279,8 @@ class TreeWriter:
     def _parts(self, name: str) -> list[str]:
         if "\0" in name:
             self.refuse(name, "has a NUL byte in its name")
+        import unicodedata
+
         normalized = unicodedata.normalize("NFKC", name)
         for reading in (name, "".join(char for char in normalized if unicodedata.category(char) != "Cf")):
             slashed = reading.replace("\\", "/")

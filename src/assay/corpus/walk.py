@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from assay.corpus.sources import LocatedCorpus
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
 from assay.files import is_inside, open_regular
+from assay.records import dataclass
 from assay.types import SkippedFile, SourceFile
 
 #: Names that change the rules of their directory.
@@ -122,7 +123,7 @@ class _Walker:
         return frame
 
     def _add_repository(self, frame: _Frame, below: Path) -> _Frame:
-        found = read_repository(Path(frame.real), below, frame.path, self.limits)
+        found = read_repository(Path(frame.real), below, frame.path, self.limits, self.memory)
         if isinstance(found, str):
             self.notes.append(
                 f"git failed in {frame.real} ({found}); tracked files that match an ignore rule may be missing"

@@ -17,8 +17,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from assay.records import dataclass
 
 #: The environment variable with the markers of all programs that a process descends from, outermost first.
 _VARIABLE: Final = "ASSAY_RUN"

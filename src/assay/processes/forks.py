@@ -50,7 +50,9 @@ class Fork(Generic[T]):
                 os._exit(1)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if cpu_seconds is not None:
-                resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))  # SIGXCPU, then SIGKILL
+                hard = resource.getrlimit(resource.RLIMIT_CPU)[1]  # of `ulimit -t`; it cannot be raised
+                most = cpu_seconds + 1 if hard == resource.RLIM_INFINITY else min(hard, cpu_seconds + 1)
+                resource.setrlimit(resource.RLIMIT_CPU, (min(cpu_seconds, most), most))  # SIGXCPU, then SIGKILL
             outcome: tuple[T | None, Exception | None]
             try:
                 outcome = work(), None

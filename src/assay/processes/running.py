@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal
 
@@ -30,6 +30,7 @@ from assay.processes.descendants import (
     new_marker,
     own_marker,
 )
+from assay.records import dataclass
 
 #: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
 ANSWER_BYTES: Final = 32_000_000

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from assay.syntax.parsing import ParsingLimits, is_malformed, load_grammar, nesting_problem, parse, tree_problem
+from assay.records import dataclass
+from assay.syntax.parsing import (
+    ParsingLimits,
+    is_malformed,
+    load_grammar,
+    nesting_problem,
+    parse,
+    repeats_errors,
+    tree_problem,
+)
 from assay.syntax.text import split_lines
 
 if TYPE_CHECKING:
@@ -120,8 +128,10 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
 def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:
     if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
+    if repeats_errors(source, grammar):
+        return None
     tree = parse(source, grammar, _PARSING)
-    if tree is None or tree_problem(tree, _PARSING):
+    if isinstance(tree, str) or tree_problem(tree, _PARSING):
         return None
     from tree_sitter import QueryCursor
 

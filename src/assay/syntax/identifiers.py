@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 from unicodedata import normalize
+
+from assay.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,19 +7,21 @@ Captures of the queries in `queries/`: `definition.KIND`, `name`, `body`, `doc`,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.processes.forks import Fork, ForkError, ForkTimeout, can_fork
+from assay.records import dataclass
 from assay.syntax.parsing import (
     PARSING,
+    TIMED_OUT,
     ParsingLimits,
     is_malformed,
     load_grammar,
     nesting_problem,
     parse,
+    repeats_errors,
     time_limit,
     tree_problem,
 )
@@ -27,8 +29,6 @@ from assay.syntax.parsing import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: Problem of a file that reached the time limit; a faster machine may parse the file.
-TIMED_OUT = "parsing timed out"
 _DEFINITION = "definition."
 _CLAUSES = frozenset({"elixir", "haskell"})  # consecutive definitions of one name are clauses of one function
 _CONTAINERS = frozenset({"class", "interface", "enum"})
@@ -37,7 +37,6 @@ _MARKERS = re.compile(
     r"^[ \t]*(?:///?!?|/\*+!?|\*+/|\*|#+!?|--+|;+|%+|<!--|\{-\|?|\"\"\"|''')[ \t]?|(?:\*+/|-->|-\}|\"\"\"|''')[ \t]*$",
     re.M,
 )
-_BLANKS = re.compile(r"\s+")
 _BLANK_BYTES = frozenset(b" \t\r\n\f")
 
 
@@ -89,7 +88,8 @@ def parse_outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> O
     source = text.encode("utf-8", "replace")  # query predicates expect UTF-8
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
-    load_grammar(grammar)
+    if repeats_errors(source, grammar):
+        return _unknown("the same malformed text again and again")
     if not is_malformed(source, grammar) or not can_fork():
         return _outline(source, grammar, limits)
     try:
@@ -108,8 +108,8 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     from tree_sitter import QueryCursor
 
     tree = parse(source, grammar, limits)
-    if tree is None:
-        return _unknown(TIMED_OUT)
+    if isinstance(tree, str):
+        return _unknown(tree)
     if problem := tree_problem(tree, limits):
         return _unknown(problem)
     cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
@@ -119,8 +119,9 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     references: dict[bytes, None] = {}  # in order of first use
     for pattern, captures in cursor.matches(tree.root_node):
         for capture, nodes in captures.items():
-            if capture == "reference":
-                references.update(dict.fromkeys([source[n.start_byte : n.end_byte] for n in nodes]))
+            if capture == "reference":  # four of five matches
+                for node in nodes:
+                    references[source[node.start_byte : node.end_byte]] = None
             elif capture in ("comment", "decorator"):
                 headers += [_header(node, source, comment=capture == "comment") for node in nodes]
             elif capture == "import":
@@ -135,7 +136,7 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
         tuple(LineSpan(header.start, header.end) for header in headers if header.comment is not None),
         tuple(imports),
         tuple(name.decode("utf-8", "replace") for name in references),
-        tuple(_breaks(tree.root_node, 0)),
+        tuple(_breaks(tree.root_node, 0, [])),
         tree.root_node.has_error or bool(cursor.did_exceed_match_limit),
     )
 
@@ -183,7 +184,7 @@ def _text(node: Node, source: bytes) -> str:
 
 
 def _flat(text: str, limit: int) -> str:
-    return _BLANKS.sub(" ", text[: 2 * limit]).strip()[:limit]
+    return " ".join(text[: 2 * limit].split())[:limit]
 
 
 def _plain(comment: str) -> str:
@@ -271,8 +272,10 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
     return joined
 
 
-def _breaks(node: Node, depth: int) -> Iterator[tuple[int, int]]:
+def _breaks(node: Node, depth: int, breaks: list[tuple[int, int]]) -> list[tuple[int, int]]:
     for child in node.children:
-        yield child.start_point[0] + 1, depth
-        if depth < LIMITS.deep and child.end_point[0] - child.start_point[0] > LIMITS.long_lines:
-            yield from _breaks(child, depth + 1)
+        row = child.start_point[0]
+        breaks.append((row + 1, depth))
+        if depth < LIMITS.deep and child.end_point[0] - row > LIMITS.long_lines:
+            _breaks(child, depth + 1, breaks)
+    return breaks

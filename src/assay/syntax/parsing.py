@@ -8,22 +8,23 @@ from __future__ import annotations
 import re
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
 from typing import TYPE_CHECKING, Final
+
+from assay.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Point, Query, Tree
 
 #: Comments and strings. An unclosed comment runs to the end, so the search stays linear.
-_NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+_NO_CODE = r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 
 #: Syntax that C++ has and C lacks. The C++ grammar parses nearly all of C, but not vice versa, so one match decides.
 #: Blanks never cross a line, and a class head has at most 200 characters: both keep the search linear.
-_CPP = re.compile(
-    r"""^[ \t]*(?:
+_CPP = r"""^[ \t]*(?:
           (?:inline[ \t]+)?namespace\b
         | template[ \t]*<
         | (?:class|enum[ \t]+class|enum[ \t]+struct)[ \t]+\w[^=()*;:{}]{0,200}[;:{]
@@ -33,9 +34,8 @@ _CPP = re.compile(
         )
         | \w::[\w~]
         | \b(?:constexpr|decltype|noexcept|nullptr|static_cast|virtual)\b
-        | \boperator[ \t]*[-+*/%^&|~!=<>(\[]""",
-    re.MULTILINE | re.VERBOSE,
-)
+        | \boperator[ \t]*[-+*/%^&|~!=<>(\[]"""
+_CPP_FLAGS = re.MULTILINE | re.VERBOSE
 
 #: Grammar names: those of the files in `queries/` and, except for tsx, of the languages in `corpus.file_types`.
 GRAMMARS: Final = (
@@ -62,7 +62,7 @@ def grammar_name(path: str, language: str | None, text: str) -> str | None:
     if language == "typescript" and path.lower().endswith(".tsx"):
         return "tsx"
     if language == "c" and path.lower().endswith(".h"):
-        return "cpp" if _CPP.search(_NO_CODE.sub(" ", text)) else "c"
+        return "cpp" if re.search(_CPP, re.sub(_NO_CODE, " ", text, flags=re.DOTALL), _CPP_FLAGS) else "c"
     return language if language in GRAMMARS else None
 
 
@@ -87,10 +87,12 @@ def grammar_packages() -> tuple[str, ...]:
 class ParsingLimits:
     piece: int = 2_048  # bytes per read of the parser; the time limit is checked before each read
     text: int = 256  # bytes per read of a query predicate; names are shorter
-    #: CPU seconds per file and per byte. Which files are parsed must not depend on the machine, so the limit is 20
-    #: times what the slowest code takes (1 s + 5 µs per byte); random tokens may take hours.
-    seconds: float = 20.0
-    seconds_per_byte: float = 1e-4
+    #: Maximum reads per piece: a count, so every machine agrees. Code needs up to 55 (Kotlin), unclosed comments 5,000.
+    reads: int = 200
+    #: CPU seconds per file and per byte: the last resort. The slowest of 7,460 files took 0.2 s, or 2 µs per byte, so
+    #: that only machines many times slower disagree; random tokens may take hours.
+    seconds: float = 0.3
+    seconds_per_byte: float = 15e-6
     tangle: int = 200_000_000  # maximum sum of squared child counts of nodes with errors; a query takes about a second
     depth: int = 30_000  # maximum levels of a tree; above 32,767 the time of a query grows with their square
     open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
@@ -109,20 +111,26 @@ _PARSING = threading.Lock()
 _PIECE = bytearray()
 
 
-def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
-    """Parse a source; return None if the time limit was reached.
+#: Problem of a file that reached the time limit; a faster machine may parse the file.
+TIMED_OUT: Final = "parsing timed out"
+
+
+def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
+    """Parse a source; return the problem if it reached the limit of reads or time.
 
     The source is fed in pieces, and feeding stops at the time limit, because the parser's `progress_callback` crashes
     py-tree-sitter 0.26 before Python 3.14. A source of a single piece has no time limit.
     """
     parser = load_grammar(grammar).parser
-    parsing, late = True, False
+    parsing, late, reads = True, "", limits.reads * (len(source) // limits.piece + 5)
 
     def feed(offset: int, _point: Point) -> bytes | bytearray:
-        nonlocal late
+        nonlocal late, reads
         if not parsing:  # a query predicate reads
             return source[offset : offset + limits.text]
-        late = late or time.thread_time() > end
+        reads -= 1
+        if not late and (reads < 0 or time.thread_time() > end):
+            late = "the parser reads it again and again" if reads < 0 else TIMED_OUT
         _PIECE[:] = b"" if late else source[offset : offset + limits.piece]
         return _PIECE
 
@@ -133,7 +141,7 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
         end = time.thread_time() + time_limit(source, limits)
         tree = parser.parse(feed)
         parsing = False
-    return None if late else tree
+    return late or tree
 
 
 def tree_problem(tree: Tree, limits: ParsingLimits) -> str | None:
@@ -176,6 +184,9 @@ class NestingLimits:
     unmatched: int = 10  # surplus of opening or closing brackets; exceeded by 13 of 10,000 files of 18 repositories
     bare: int = 1_000  # maximum bytes per bracket in languages with braces; code has about 20
     columns: int = 240  # maximum indentation; the YAML grammar supports 255 levels of one column
+    repetition: int = 40  # maximum ratio of compression of a source with errors; 16 in 7,460 files, 60 for a token
+    head: int = 256  # parsed bytes of such a source, and of its end; the Ruby grammar needs 1 s for 2 KB of `<!--`
+    context: int = 32  # bytes in which two places of such a source are alike
 
 
 LIMITS = NestingLimits()
@@ -205,6 +216,18 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
     if grammar == "swift" and _HASHES.search(source):
         return f"more than {LIMITS.hashes} # in a row"
     return None
+
+
+def repeats_errors(source: bytes, grammar: str) -> bool:
+    """Return whether a source is mostly one malformed text, repeated: the time of parsers grows with its square."""
+    if len(source) <= LIMITS.repetition * len(zlib.compress(source, 1)):
+        return False
+    # without the repetitions in the middle, so that brackets match as in the source
+    last = source.rfind(source[LIMITS.head : LIMITS.head + LIMITS.context], LIMITS.head)
+    with _PARSING:
+        return (
+            load_grammar(grammar).parser.parse(source[: LIMITS.head] + source[last:][: LIMITS.head]).root_node.has_error
+        )
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:

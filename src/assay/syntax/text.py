@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from assay.records import dataclass
 
 #: UTF-8 bytes per token: close to tokenizers on source, and the same for every model.
 BYTES_PER_TOKEN = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from assay.corpus import open_corpus
-from assay.corpus.ignore import read_level
+from assay.corpus.ignore import Sieve, read_level, translate_plain
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
@@ -184,6 +186,9 @@ def test_assayignore_pattern_without_a_folder_does_not_open_excluded_folders(tmp
     assert paths(opened(root)) == [".assayignore", "a.js"]
 
 
+_PASSES_ALL = Sieve(frozenset(), (), re.compile(""))
+
+
 @examples(200)
 @given(lines=st.lists(_pattern | _odd, max_size=6), path=st.sampled_from(_FILES), folder=st.booleans())
 def test_rules_joined_into_one_answer_as_they_do_one_by_one(tmp_path_factory, lines, path, folder) -> None:
@@ -191,7 +196,7 @@ def test_rules_joined_into_one_answer_as_they_do_one_by_one(tmp_path_factory, li
     file.write_text("\n".join(lines))
     level = read_level(file, "")
     if level is not None:
-        assert level.verdict(path, folder) == replace(level, sieve=None).verdict(path, folder)
+        assert level.verdict(path, folder) == replace(level, sieve=_PASSES_ALL).verdict(path, folder)
 
 
 def test_rules_of_a_usual_file_are_joined_and_let_little_through(tmp_path) -> None:
@@ -199,9 +204,16 @@ def test_rules_of_a_usual_file_are_joined_and_let_little_through(tmp_path) -> No
     (tmp_path / "rules").write_text("\n".join(lines))
     level = read_level(tmp_path / "rules", "")
     assert level is not None
-    assert level.sieve is not None
-    assert [path for path in _FILES if level.sieve.match(path)] == []
-    assert level.sieve.match("x/y/build")
+    assert [path for path in _FILES if level.sieve.may_match(path)] == []
+    assert level.sieve.may_match("x/y/build")
+
+
+_PLAIN_PATTERNS = "* name *.py *.py[cod] /top a/b.c /a*/b .env *~ a+b x[12].* lib*.so a@2-b a/* /a/*/b"
+
+
+@pytest.mark.parametrize("pattern", _PLAIN_PATTERNS.split())
+def test_plain_patterns_are_translated_as_pathspec_does(pattern) -> None:
+    assert (translate_plain(pattern), True) == GitIgnoreSpecPattern.pattern_to_regex(pattern)
 
 
 def test_rules_that_are_no_expression_are_passed_over(tmp_path, opened) -> None:

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import StatCache, open_corpus, read_bytes
+from assay.corpus import git as repositories
 from assay.corpus.contents import DEFAULT_WALKING, FileContents, WalkConfig, examine
+from assay.corpus.sources import CommandOutput
 from assay.types import Corpus, CorpusSpec
-from tests.corpus.conftest import paths, repository, write
+from tests.corpus.conftest import git, paths, repository, write
 from tests.properties import examples
 
 _SMALL = WalkConfig(max_bytes=64)
@@ -193,6 +196,32 @@ def test_memory_spares_reading_what_has_not_changed(tmp_path, monkeypatch) -> No
     assert _reads(monkeypatch, root, memory) == 1
     assert _reads(monkeypatch, root, memory, WalkConfig(max_bytes=10)) == 3, "other settings, other answers"
     assert _reads(monkeypatch, root, StatCache.from_columns(memory.columns(), DEFAULT_WALKING)) == 3
+
+
+def test_memory_spares_git_until_its_index_changes(tmp_path, monkeypatch) -> None:
+    root = tmp_path / "r"
+    repository(root, {"a.py": "1", ".gitignore": "*.log\n"})
+    calls: list[tuple[str, ...]] = []
+
+    def count(*arguments: str, **options: Any) -> CommandOutput:
+        calls.append(arguments)
+        return ask_git(*arguments, **options)
+
+    ask_git = repositories.git
+    monkeypatch.setattr(repositories, "git", count)
+    memory = StatCache(clock=_later)
+    assert paths(_open(root, memory)) == [".gitignore", "a.py"]
+    assert len(calls) == 2
+    kept = StatCache.from_columns(memory.columns(), clock=_later)
+    assert paths(_open(root, kept)) == [".gitignore", "a.py"]
+    assert len(calls) == 2, "git's index has not changed"
+    write(root, {"b.log": "1"})
+    assert paths(_open(root, kept)) == [".gitignore", "a.py"]
+    git(root, "add", "--force", "b.log")
+    assert paths(_open(root, kept)) == [".gitignore", "a.py", "b.log"]
+    assert len(calls) == 4
+    (root / ".git" / "HEAD").unlink()
+    assert _open(root, kept).notes == _open(root).notes, "a broken repository is reported as without a memory"
 
 
 def test_memory_of_another_version_is_not_used(tmp_path, monkeypatch) -> None:
