@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.access_log import access_log_path, log_saved_access, read_access_log
+from assay.gold.access_log import log_saved_access, read_access_log
 from assay.gold.load import reload_set
+from assay.gold.split import access_log_path
 from assay.types import Suite
 
 QUERY = (

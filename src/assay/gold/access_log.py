@@ -13,9 +13,9 @@ from pathlib import Path
 from assay.clock import timestamp
 from assay.gold.build import gold_hash
 from assay.gold.git_history import user_name
-from assay.gold.journal import ACCESS_LOG_SUFFIX, append, read_whole
+from assay.gold.journal import append, read_whole
 from assay.gold.load import reload_set
-from assay.gold.split import sealed_queries
+from assay.gold.split import access_log_path, sealed_queries
 from assay.gold.yaml_nodes import MappingKeys
 from assay.types import GoldSet, Suite
 
@@ -35,10 +35,6 @@ class SealedAccess:
     sealed: int  # count of sealed queries
     engines: tuple[str, ...] = ()
     divided: str = ""  # changes by a new split; empty for an access
-
-
-def access_log_path(gold_file: Path) -> Path:
-    return gold_file.with_name(gold_file.stem + ACCESS_LOG_SUFFIX)
 
 
 def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:

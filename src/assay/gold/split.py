@@ -1,4 +1,4 @@
-"""Split gold sets into dev, test and sealed queries, select a split, and log accesses to sealed queries."""
+"""Split gold sets into dev, test and sealed queries, and select a split."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError, closest_match
+from assay.gold.journal import ACCESS_LOG_SUFFIX
 from assay.types import GoldSet, Query, Suite, Target
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def split_of(query: Query) -> str | None:
         hint = f"did you mean '{similar[0]}'?"
         raise GoldError(f"query '{query.id}' has the unknown split '{split}'", line=query.line, hint=hint)
     return split
+
+
+def access_log_path(gold_file: Path) -> Path:
+    """Return the log of accesses to the sealed queries of a gold set."""
+    return gold_file.with_name(gold_file.stem + ACCESS_LOG_SUFFIX)
 
 
 def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:

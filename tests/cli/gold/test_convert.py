@@ -106,7 +106,7 @@ def test_convert_tells_what_was_not_taken_from_the_source(shop, capsys, name):
     assert code == 0
     assert "Nothing was lost" not in out
     for sentence in told:
-        assert err.count(f"not taken from {file}: {sentence}") == 1
+        assert err.count(f"not read from {file}: {sentence}") == 1
     _, out, _ = call(capsys, file, "out/", "--to", "native", "--json", "--force", *corpus)
     data = json.loads(out)
     assert data["lost"] == []
@@ -183,7 +183,7 @@ BAD = {
         "formats in .csv files: plain: CSV with",
     ),
     "a suffix of YAML": (["gold/shop.yaml", "x", "--to", ".YAML"], "formats in .yaml files: native: YAML"),
-    "read only": (["gold/shop.yaml", "x", "--to", "karta"], "not written"),
+    "read only": (["gold/shop.yaml", "x", "--to", "karta"], "cannot write the format karta"),
     "no such file": (["gold/none.yaml", "x", "--to", "plain"], "no such file"),
     "bad corpus": (["gold/shop.yaml", "x", "--to", "plain", "--corpus", "nope:x"], "unknown corpus kind"),
     "wrong format": (["gold/shop.yaml", "x", "--to", "plain", "--format", "octocode"], "--corpus"),
@@ -225,12 +225,12 @@ def test_convert_writes_the_documents_of_a_beir_set_beside_it(shop, capsys):
     assert not resolve(gold, corpus).problems
     (shop / "out" / "docs.yaml").unlink()
     code, _, err = call(capsys, "docs", "out/docs.yaml", "--to", "native")
-    assert (code, "out/documents: is already there" in err) == (2, True)
+    assert (code, "out/documents: file already exists" in err) == (2, True)
     assert call(capsys, "docs", "out/docs.yaml", "--to", "native", "--force")[0] == 0
     (shop / "documents").mkdir()
     (shop / "documents" / "thesis.txt").write_text("mine")
     code, _, err = call(capsys, "docs", "docs.yaml", "--to", "native", "--force")
-    assert (code, "holds something else than documents" in err) == (2, True)
+    assert (code, "the directory has other files than documents" in err) == (2, True)
     assert (shop / "documents" / "thesis.txt").read_text() == "mine"
     assert not (shop / "docs.yaml").exists()
 

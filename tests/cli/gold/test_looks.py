@@ -5,6 +5,6 @@ from assay.cli.main import main
 
 def test_looks_tells_a_folder_from_what_is_not_there(tmp_path, capsys):
     assert main(["gold", "access-log", str(tmp_path)]) == 2
-    assert "is a folder" in capsys.readouterr().err
+    assert "expected a file, got a directory" in capsys.readouterr().err
     assert main(["gold", "access-log", str(tmp_path / "none.yaml")]) == 2
-    assert "there is no such file" in capsys.readouterr().err
+    assert "no such file" in capsys.readouterr().err

@@ -207,7 +207,7 @@ def test_source_date_epoch_dates_proposals(here, tree, capsys, monkeypatch):  # 
 
 def test_histories_alone_turn_the_other_sources_off_and_that_is_said(here, tree, capsys):  # noqa: F811
     (here / "history").write_text("rg 'failed download'\nvim code/pkg/net.py\n")
-    said = "only the named sources are mined; add --from history,docs,comments"
+    said = "add --from history,docs,comments to mine the code and its history as well"
     assert said in mine(capsys, "--shell", "history").err
     assert said not in mine(capsys, "--shell", "history", "--from", "docs").err
     assert said not in mine(capsys).err
@@ -239,8 +239,8 @@ def test_another_copy_of_the_code_is_told_and_the_same_folder_is_not(gold_set, h
 def test_a_new_set_is_native(here, tree, capsys, name):  # noqa: F811
     assert main(["gold", "mine", "code", "--set", name, "--from", "comments"]) == 2
     error = capsys.readouterr().err
-    assert "a new set is native" in error
-    assert "name it gold.yaml" in error
+    assert "expected a .yaml file for a new set" in error
+    assert "--set gold.yaml" in error
     assert not (here / "gold.review").exists()
 
 
@@ -275,7 +275,7 @@ def test_a_failing_endpoint_ends_with_4_and_keeps_what_was_queued(here, tree, ca
     write(tree, {"a/m.py": "def one(x):\n    return x\n\n\ndef two(x):\n    return x\n"})
     with serving(in_turn(answer(GOOD), Reply(b"", status=401))) as server:
         printed = mine(capsys, "--propose", "--endpoint", server.url, "--model", "m", code=4)
-    assert "1 proposal queued before are kept" in printed.err
+    assert "1 proposal queued before that" in printed.err
     assert len(queued(here)) == 1
 
 
@@ -283,18 +283,18 @@ def test_a_failing_endpoint_ends_with_4_and_keeps_what_was_queued(here, tree, ca
     ("arguments", "why"),
     [
         (["--from", "hystory"], "did you mean 'history'?"),
-        (["--from", "commits"], "did you mean 'history'? there are: history, docs, comments, names"),
-        (["--from", "everything"], "there are: history, docs, comments, names"),
-        (["--from", ","], "--from names no source"),
-        (["--count", "0"], "--count is less than 1"),
-        (["--seed", "-1"], "--seed is less than 0"),
-        (["--run", "x"], "--run means nothing without --adversaries"),
-        (["--propose"], "--propose needs an endpoint"),
-        (["--endpoint", "http://x/v1", "--model", "m"], "--endpoint means nothing"),
-        (["--propose", "--endpoint", "http://x/v1"], "--endpoint and --model require each other"),
+        (["--from", "commits"], "did you mean 'history'?"),
+        (["--from", "everything"], "sources: history, docs, comments, names"),
+        (["--from", ","], "unknown source ''"),
+        (["--count", "0"], "--count: expected 1 or more, got 0"),
+        (["--seed", "-1"], "--seed: expected 0 or more, got -1"),
+        (["--run", "x"], "--run requires --adversaries"),
+        (["--propose"], "--propose requires --endpoint"),
+        (["--endpoint", "http://x/v1", "--model", "m"], "--endpoint requires --propose"),
+        (["--propose", "--endpoint", "http://x/v1"], "--endpoint requires --model"),
         (["--propose", "--endpoint", "nowhere", "--model", "m"], "the address is not a valid HTTP or HTTPS URL"),
         (["--token-env", "X"], "--token-env requires --endpoint"),
-        (["--adversaries"], "there is no such set"),
+        (["--adversaries"], "no such file"),
         (["--shell", "nothing"], "cannot read"),
     ],
 )

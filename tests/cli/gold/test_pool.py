@@ -62,7 +62,7 @@ def test_pooling_lists_what_nobody_judged(ran, capsys):
     assert found["queued"] is None
     code, out, _ = call(capsys, "gold", "pool", "gold.yaml", "results", "--limit", "1")
     assert code == 0
-    assert "Worth judging first" in out
+    assert "Results to judge first" in out
     assert "mine against yours" in out
 
 
@@ -126,7 +126,7 @@ def test_two_runs_are_pooled_together_and_a_changed_question_is_left_out(ran, ca
     (ran / "gold.yaml").write_text(text.replace("which percentage is charged", "which share is charged"))
     code, out, err = call(capsys, "gold", "pool", "gold.yaml", "results", "more", "--json")
     assert code == 0
-    assert "left out, not in gold.yaml or asking something else there: 1 query of the runs" in err
+    assert "1 query of the runs left out: removed from gold.yaml or changed there" in err
     found = json.loads(out)
     assert [bounds["engine"] for bounds in found["bounds"]] == ["mine", "yours", "third"]
     assert {one["query"] for one in found["candidates"]} <= {"cart-total", "retry-wait"}
@@ -138,12 +138,12 @@ def test_a_score_says_that_the_set_changed_since_the_run(ran, capsys):
     (ran / "gold.yaml").write_text(text.replace("which percentage is charged", "which share is charged"))
     code, out, err = call(capsys, "score", "results", "--json", "--quiet")
     assert code == 0
-    assert "gold.yaml: 1 query changed since this run; repeat the run" in err
+    assert "gold.yaml: 1 query changed since this run; run `assay run` again" in err
     assert list(json.loads(out)["gold_changed"].values()) == [1]
     (ran / "gold.yaml").write_text(
         text + "  - {id: new, retrieval: {primary: [shop/receipt.py]}, cognitive: {human: who prints?}}\n"
     )
-    assert "1 query changed since this run; repeat the run" in call(capsys, "score", "results")[2]
+    assert "1 query changed since this run; run `assay run` again" in call(capsys, "score", "results")[2]
     (ran / "gold.yaml").write_text("- half a file")
     assert call(capsys, "score", "results")[0] == 0
     (ran / "gold.yaml").unlink()
@@ -205,8 +205,8 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
     [
         (["none.yaml", "results"], "no such file"),
         (["gold.yaml", "nowhere"], "no such directory"),
-        (["gold.yaml", "results", "--depth", "0"], "at least 1"),
-        (["gold.yaml", "results", "--limit", "0"], "--limit 0"),
+        (["gold.yaml", "results", "--depth", "0"], "--depth: expected 1 or more"),
+        (["gold.yaml", "results", "--limit", "0"], "--limit: expected 1 or more"),
         (["gold.yaml", "results", "--measure", "nDCG"], "needs a cutoff"),
         (["gold.yaml", "results", "--measure", "Worst(nDCG@10)"], "several phrasings"),
     ],
@@ -222,5 +222,5 @@ def test_a_run_of_another_set_is_told(ran, capsys):
     (ran / "other.yaml").write_text(text.replace("name: shop", "name: other"))
     code, _, err = call(capsys, "gold", "pool", "other.yaml", "results")
     assert code == 2
-    assert "the runs are of another set" in err
+    assert "the runs used another set" in err
     assert len(load_gold("other.yaml").golds) == 1

@@ -114,7 +114,7 @@ def test_a_file_of_votes_is_taken_whole_or_not_at_all(shop, items, capsys):
     (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,a, b\n")
     code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")
     assert code == 2
-    assert "votes.csv:2: 4 columns" in err
+    assert "votes.csv:2: expected item,vote,reason, got 4 columns" in err
 
 
 class Terminal(io.StringIO):
@@ -129,8 +129,8 @@ def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch
     assert code == 0
     assert "def with_tax(amount, country):" in out
     assert "secret-engine" not in out + err
-    assert "'5' is none of 2, 1, 0, unsure" in err
-    assert "ada: 1 vote kept, 2 open." in out
+    assert "expected one of 2, 1, 0, unsure, got '5'" in err
+    assert "ada: 1 vote saved, 2 open." in out
     votes = VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()
     assert {(vote.item, vote.value, vote.reason) for vote in votes.values()} == {(items[0], "1", "it helps")}
 
@@ -142,7 +142,7 @@ def test_on_a_terminal_a_letter_is_enough_and_one_can_go_back(shop, items, capsy
     assert code == 0
     assert "Enter or s skips, b goes back, q ends" in err
     assert "a reason is required" in err
-    assert "ada: 2 votes kept, 1 open." in out
+    assert "ada: 2 votes saved, 1 open." in out
     votes = VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()
     assert {vote.item: vote.value for vote in votes.values()} == {items[1]: "2", items[2]: "reject"}
 
@@ -160,14 +160,14 @@ def test_what_was_voted_before_an_interruption_is_kept_and_told(shop, items, cap
     monkeypatch.setattr("sys.stdin", Interrupted())
     code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 130
-    assert "1 answer kept" in err
+    assert "1 answer saved" in err
     assert len(VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()) == 1
 
 
 def test_with_a_limit_all_that_is_open_is_counted(shop, items, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", Terminal("2\nyes\n"))
     _, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--limit", "1")
-    assert "ada: 1 vote kept, 2 open." in out
+    assert "ada: 1 vote saved, 2 open." in out
     _, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list", "--limit", "1")
     assert "2 items are open for ada, 1 of them listed." in out
 
@@ -207,7 +207,7 @@ def test_accepting_says_what_is_not_settled(shop, items, capsys):
     call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
     code, out, _ = call(capsys, "review", "gold.yaml", "--accept")
     assert code == 0
-    assert "0 items added to the set, 0 were rejected." in out
+    assert "0 items added to the set, 0 rejected." in out
     assert "Not settled: 1 without a vote, 1 waiting for another vote, 1 disputed (--adjudicate)." in out
 
 
@@ -249,7 +249,7 @@ def test_on_a_terminal_a_disputant_is_not_asked_to_decide(shop, items, capsys, m
     monkeypatch.setattr("sys.stdin", Terminal("1\nit helps\n"))
     code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--adjudicate")
     assert code == 0
-    assert "left to other reviewers, because ada voted on them: 1" in err
+    assert "1 item left out: ada voted on it" in err
     assert "0 decided, 1 still disputed." in out
 
 
@@ -260,9 +260,9 @@ def test_half_a_line_of_votes_is_told(shop, items, capsys):
     for command in (["review", "gold.yaml", "--status"], ["agreement", "gold.yaml"]):
         code, _, err = call(capsys, *command, "--quiet")
         assert code == 0
-        assert "bob.jsonl: the last line is cut off" in err
-    assert "cut off" in call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--list")[2]
-    assert "cut off" not in call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list")[2]
+        assert "bob.jsonl: ignored the incomplete last line" in err
+    assert "incomplete" in call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--list")[2]
+    assert "incomplete" not in call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list")[2]
 
 
 def test_votes_after_acceptance_do_not_count_in_the_agreement(shop, items, capsys):
@@ -274,24 +274,20 @@ def test_votes_after_acceptance_do_not_count_in_the_agreement(shop, items, capsy
     assert called(capsys, "agreement", "gold.yaml")["kinds"] == before
 
 
-def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys):
+def test_a_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys):
     (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,yes\n{items[1]},7,no\nzz,2,x\n{items[2]},accept\n")
     code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")
     assert code == 2
     assert "votes.csv:3: invalid vote '7'" in err
-    assert "(and 2 more wrong lines)" in err
-    assert "votes.csv:4: no item id in the queue begins with 'zz'" in err
-    assert "votes.csv:5: 2 columns" in err
+    assert "no vote was saved" in err
     assert VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes() == {}
 
 
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("item;vote;reason\na;2;x\n", "votes.csv:1: the columns are separated by semicolons", "by commas"),
-        ("item,value\na,2\n", "votes.csv:1: the columns are item, value", "item,vote,reason"),
-        ("item,value,why\na,2,b\n", "votes.csv:1: the columns are item, value, why", "item,vote,reason"),
-        ("item,vote,reason\n", "holds no vote", "item,vote,reason"),
+        ("item;vote;reason\na;2;x\n", "votes.csv:1: expected item,vote,reason, got 1 column", "by commas"),
+        ("item,vote,reason\n", "the file has no votes", "item,vote,reason"),
     ],
 )
 def test_a_file_of_another_shape_is_told_once(shop, items, capsys, text, message, hint):
@@ -315,7 +311,7 @@ def test_a_terminal_that_ends_keeps_what_was_voted(shop, items, capsys, monkeypa
     monkeypatch.setattr("sys.stdin", Terminal("2\nyes\n0\n"))
     code, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 0
-    assert "1 vote kept" in out
+    assert "1 vote saved" in out
 
 
 def test_code_cannot_act_on_the_terminal(shop, capsys, monkeypatch):
@@ -357,7 +353,7 @@ def test_adjudication_on_a_terminal(shop, items, capsys, monkeypatch):
     code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "cy", "--adjudicate")
     assert code == 0
     assert "ada (human): 2, ada thinks so" in out
-    assert "'unsure' is none of 2, 1, 0" in err
+    assert "expected one of 2, 1, 0, got 'unsure'" in err
     assert "1 decided, 1 still disputed." in out
 
 
@@ -447,24 +443,24 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--reviewer", "ada"], "there is no terminal to ask on"),
+        (["--reviewer", "ada"], "cannot read votes: stdin is not a terminal"),
         (["--reviewer", "a b", "--list"], "invalid reviewer name"),
         (["--reviewer", "ada", "--vote", "x=2", "--reason", "y"], "no item id in the queue begins with 'x'"),
         (["--reviewer", "ada", "--vote", "x", "--reason", "y"], "expected ITEM=VALUE, got 'x'"),
-        (["--reviewer", "ada", "--vote", "x=2"], "1 vote and 0 reasons"),
-        (["--reviewer", "ada", "--reason", "y"], "--reason belongs to"),
-        (["--reviewer", "ada", "--list", "--status"], "exclude each other"),
-        (["--reviewer", "ada", "--list", "--limit", "0"], "--limit 0"),
-        (["--reviewer", "ada", "--model", "m"], "--endpoint and --model require each other"),
+        (["--reviewer", "ada", "--vote", "x=2"], "expected 1 reason, got 0"),
+        (["--reviewer", "ada", "--reason", "y"], "--reason requires --vote or --decide"),
+        (["--reviewer", "ada", "--list", "--status"], "--status and --list cannot be combined"),
+        (["--reviewer", "ada", "--list", "--limit", "0"], "--limit: expected 1 or more"),
+        (["--reviewer", "ada", "--model", "m"], "--model requires --endpoint"),
         (["--reviewer", "ada", "--token-env", "TOKEN"], "--token-env requires --endpoint"),
-        (["--status", "--limit", "3"], "--limit belongs to the dialogue on a terminal or --list or --endpoint"),
-        (["--accept", "--show-engines"], "--show-engines belongs to"),
+        (["--status", "--limit", "3"], "--limit cannot be used with --status"),
+        (["--accept", "--show-engines"], "--show-engines cannot be used with --accept"),
         (
             ["--reviewer", "m", "--endpoint", "http://x/v1", "--model", "m", "--show-engines"],
-            "--show-engines belongs to",
+            "--show-engines cannot be used with",
         ),
         (["--reviewer", "ada", "--votes", "none.csv"], "cannot be read"),
-        (["--status", "--min-votes", "0"], "expected --min-votes of at least 1, got 0"),
+        (["--status", "--min-votes", "0"], "--min-votes: expected 1 or more, got 0"),
     ],
 )
 def test_wrong_input_is_told(shop, items, capsys, arguments, message):
@@ -499,7 +495,7 @@ def test_an_empty_queue_says_how_to_fill_it(shop, capsys):
 def test_agreement_of_the_reviewers(shop, items, capsys):
     code, _, err = call(capsys, "agreement", "gold.yaml")
     assert code == 2
-    assert "there are no votes yet" in err
+    assert "no votes yet" in err
     settle(capsys, items)
     call(capsys, "review", "gold.yaml", "--reviewer", "cy", "--vote", f"{items[0]}=2", "--reason", "x")
     found = {kind["kind"]: kind for kind in called(capsys, "agreement", "gold.yaml")["kinds"]}
@@ -514,11 +510,11 @@ def test_agreement_of_the_reviewers(shop, items, capsys):
 
 def test_the_browser_is_a_thing_of_its_own(shop, items, capsys):
     code, _, err = call(capsys, "review", "gold.yaml", "--browser", "--status")
-    assert (code, "--browser and --status exclude each other" in err) == (2, True)
+    assert (code, "--browser and --status cannot be combined" in err) == (2, True)
     code, _, err = call(capsys, "review", "gold.yaml", "--status", "--port", "8123")
-    assert (code, "--port belongs to --browser" in err) == (2, True)
+    assert (code, "--port cannot be used with --status" in err) == (2, True)
     code, _, err = call(capsys, "review", "gold.yaml", "--status", "--host", "::1")
-    assert (code, "--host belongs to --browser" in err) == (2, True)
+    assert (code, "--host cannot be used with --status" in err) == (2, True)
     code, _, err = call(capsys, "review", "gold.yaml", "--browser", "--host", "0.0.0.0")  # noqa: S104  # refused
     assert (code, "not a loopback address" in err) == (2, True)
 
@@ -558,7 +554,7 @@ def test_one_person_reviews_drafts_with_at_most_two_inputs_each(shop, capsys, mo
     monkeypatch.setattr("sys.stdin", Terminal("a\ne\nwhat do customers abroad pay?\nr\n"))
     code, out, err = call(capsys, "review")
     assert code == 0, err
-    assert "Ada-Lovelace: 3 votes kept, 0 open.\n4 inputs, 1.3 per vote." in out
+    assert "Ada-Lovelace: 3 votes saved, 0 open.\n4 inputs, 1.3 per vote." in out
     assert called(capsys, "review", "--accept")["queries"] == 2
     queries = {query.id: query for query in load_gold(shop / "gold.yaml").golds[0].queries}
     assert {name: query.headline for name, query in queries.items()} == {

@@ -63,6 +63,26 @@ def test_subjects_that_tell_no_behaviour_are_known(subject):
     assert not describes_behavior(subject)
 
 
+@pytest.mark.parametrize(
+    ("subject", "question"),
+    [
+        ("Shift the float field closer to other numbers", None),
+        ("Restore inheritance of number fields", None),
+        ("Add caveat about passing a schema twice", None),
+        ("Close the file using existing conventions", None),
+        ("Include with dynamic variables", None),
+        ("Include the thread flag in the report", "where do we include the thread flag in the report?"),
+        ("Add configure stderr output color", "where do we configure stderr output color?"),
+    ],
+)
+def test_subjects_about_the_change_are_no_questions(subject, question):
+    assert change_question(subject) == question
+
+
+def test_second_verb_is_conjugated():
+    assert make_question("Validate and store input data") == "which code validates and stores input data?"
+
+
 def test_headings_become_questions():
     assert topic_question("Retrying failed requests") == "how does retrying failed requests work?"
     assert topic_question("The retry policy") == "where is the retry policy?"

@@ -8,7 +8,8 @@ import pytest
 
 import assay
 from assay.errors import GoldError
-from assay.gold.access_log import access_log_path, log_access, read_access_log
+from assay.gold.access_log import log_access, read_access_log
+from assay.gold.split import access_log_path
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.waiting import WATCHDOG
 

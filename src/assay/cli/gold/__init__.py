@@ -1,6 +1,6 @@
 """The actions of `assay gold`: the module that implements each, its help and its flags."""
 
-from assay.cli.arguments import LISTENING, Group, command, endpoint, flag, value
+from assay.cli.arguments import COUNT, LISTENING, NUMBER, Group, above_zero, command, endpoint, flag, value
 
 command(
     "gold.lint:gold lint",
@@ -39,29 +39,30 @@ command(
     "gold.mine:gold mine",
     """Propose queries, adversaries and phrasings for review
 
-    assay gold mine . --set gold.yaml                              from commits, documents and comments
-    assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
-    assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
-    assay gold mine . --set gold.yaml --adversaries --run results  by similar names, and by confusions of engines
-    assay gold mine . --set gold.yaml --phrasings                  missing phrasings, by rules
-    assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-    assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries of a model, all locations checked
+    assay gold mine                                   from commits, documents and comments, for the set of assay.toml
+    assay gold mine . --set gold.yaml                 for another set, which need not exist
+    assay gold mine --from history --count 60         from one of: history, docs, comments, names
+    assay gold mine --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
+    assay gold mine --adversaries --run results       by similar names, and by confusions of engines
+    assay gold mine --phrasings                       missing phrasings, by rules
+    assay gold mine --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
+    assay gold mine --propose --endpoint URL --model NAME    queries of a model, all locations checked
 
-    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review gold.yaml --reviewer NAME
+    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review
     With --shell, --transcript or --propose, other sources need --from. Only the words of a query are kept from
     histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
     before you share them.
     """,
     value(
         "repo",
-        "Code to mine: directory, pypi:NAME==V, git:URL@REV, ... [default: .]",
+        "Code to mine: directory, pypi:NAME==V, git:URL@REV, … [default: .]",
         nargs="?",
         default=".",
         metavar="REPO",
     ),
     flag("--set FILE", "Propose for this gold file, which need not exist [default: that of assay.toml]"),
-    flag("--count N", "Propose at most N queries per source", type=int, default=40),
-    flag("--seed S", "Seed the sampling", type=int, default=0),
+    flag("--count N", "Propose at most N queries per source", type=COUNT, default=40),
+    flag("--seed S", "Seed the sampling", type=NUMBER, default=0),
     flag("--dry-run", "Show the proposals without queueing them"),
     Group(
         "queries",
@@ -83,16 +84,16 @@ command(
     """Review proposals: vote, adjudicate, and write accepted ones to the set
 
     assay gold review                                  the drafts and proposals of the set in assay.toml, one by one
-    assay gold review gold.yaml --reviewer ada               item after item on the terminal; each reviewer is blinded
-    assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)
-    assay gold review gold.yaml --reviewer ada --list --json the open items of this reviewer (for agents)
-    assay gold review gold.yaml --reviewer ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
-    assay gold review gold.yaml --reviewer ada --votes votes.csv          item,vote,reason
-    assay gold review gold.yaml --reviewer qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-    assay gold review gold.yaml --status
-    assay gold review gold.yaml --reviewer cy --adjudicate   where reviewers disagree; or --decide ITEM=1 --reason "..."
-    assay gold review gold.yaml --accept               write agreed and decided items to the set
-    assay gold review gold.yaml --queue-labels         review the existing labels of the set
+    assay gold review gold.yaml --reviewer ada         another set; each reviewer is blinded to the others
+    assay gold review --browser --open                 in the browser, with the code beside each item
+    assay gold review --list --json                    the open items of this reviewer (for agents)
+    assay gold review --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
+    assay gold review --votes votes.csv                columns: item, vote, reason
+    assay gold review --reviewer qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
+    assay gold review --status
+    assay gold review --reviewer cy --adjudicate       where reviewers disagree; or --decide ITEM=1 --reason "…"
+    assay gold review --accept                         write agreed and decided items to the set
+    assay gold review --queue-labels                   review the existing labels of the set
     """,
     value("set", "Gold file; --accept creates it if needed [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag("--reviewer NAME", "Vote or decide under this name [default: git config user.name]"),
@@ -105,7 +106,7 @@ command(
         flag("--reason TEXT", "Give a reason, one for each vote or one for all", repeatable=True),
         flag("--votes FILE", "Read votes from a CSV with the columns item, vote, reason"),
         flag("--list", "List the open items of this reviewer"),
-        flag("--limit N", "Stop after N items", type=int),
+        flag("--limit N", "Stop after N items", type=COUNT),
         flag("--show-engines", "Show which engines returned a result; votes record this"),
     ),
     endpoint("voting by a model"),
@@ -115,7 +116,7 @@ command(
         flag("--adjudicate", "Decide disputed items, with all votes shown"),
         flag("--decide ITEM=VALUE", "Decide without a terminal", repeatable=True),
         flag("--accept", "Write agreed and decided items to the set"),
-        flag("--min-votes N", "Require this many agreeing reviewers [default: 1 with one reviewer, else 2]", type=int),
+        flag("--min-votes N", "Require so many agreeing reviewers [default: 1 with one reviewer, else 2]", type=COUNT),
         flag("--queue-labels", "Queue the labels of the set for review"),
     ),
 )
@@ -128,22 +129,26 @@ command(
     votes, the earlier vote counts.
     """,
     value("set", "Reviewed gold file [default: that of assay.toml]", nargs="?", metavar="SET"),
-    flag("--seed N", "Seed the bootstrap intervals", type=int, default=0),
+    flag("--seed N", "Seed the bootstrap intervals", type=NUMBER, default=0),
 )
 command(
     "gold.pool:gold pool",
     """List unjudged results by expected impact
 
-    assay gold pool gold.yaml results                       from the engines of one run
+    assay gold pool                                         the set and the run of assay.toml
     assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
-    assay gold pool gold.yaml results --queue               also add them to the review queue of the set
+    assay gold pool --queue                                 also add them to the review queue of the set
 
     Labels added from pooled results are marked: `assay score --exclude-pooled` leaves them out.
     """,
-    value("set", "Gold file", metavar="SET"),
-    value("results", "Directories written by `assay run`", nargs="+", metavar="RESULTS"),
-    flag("--depth N", "Pool the first N ranks", type=int, default=10),
-    flag("--limit N", "List or queue at most N results", type=int, default=50),
+    value(
+        "words",
+        "Gold file, and directories written by `assay run` [default: those of assay.toml]",
+        nargs="*",
+        metavar="SET|RESULTS",
+    ),
+    flag("--depth N", "Pool the first N ranks", type=COUNT, default=10),
+    flag("--limit N", "List or queue at most N results", type=COUNT, default=50),
     flag("--measure M", "Rank results by their impact on this measure [default: nDCG@10, or at the k of the runs]"),
     flag("--queue", "Add the results to the review queue"),
 )
@@ -157,7 +162,7 @@ command(
     assay run --split dev                               then: tune on dev; sealed queries must be requested
 
     Queries with a common target stay together. Assigned queries keep their split and new ones are assigned by the same
-    method; --force reassigns all. SplitShares that are not given divide the rest: --sealed 0.
+    method; --force reassigns all. Shares that are not given divide the rest: --sealed 0.
     """,
     value("set", "Gold file or directory, which is changed [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag(
@@ -165,13 +170,13 @@ command(
         "Keep the queries of a unit together [default: as before, else module]",
         choices=("repository", "module", "file", "query"),
     ),
-    flag("--depth N", "Name modules by N directories [default: the whole path]", type=int),
+    flag("--depth N", "Name modules by N directories [default: the whole path]", type=COUNT),
     *(
         flag(f"--{name} X", f"Set the share of {name} queries [default: {share}]", type=float)
         for name, share in (("dev", 0.5), ("test", 0.25), ("sealed", 0.25))
     ),
-    flag("--seed N", "Seed the sampling", type=int, default=0),
-    flag("--sd X", "Assume this standard deviation of paired differences", type=float, default=0.3),
+    flag("--seed N", "Seed the sampling", type=NUMBER, default=0),
+    flag("--sd X", "Assume this standard deviation of paired differences", type=above_zero, default=0.3),
     flag("--force", "Reassign all queries, including sealed ones"),
 )
 command(
@@ -183,8 +188,8 @@ command(
     "gold.convert:gold reanchor",
     """Migrate the anchors of a gold set from one commit to another
 
-    assay gold reanchor gold.yaml --to HEAD                     show moved and lost anchors, with candidates
-    assay gold reanchor gold.yaml --to HEAD --all               also list unchanged anchors
+    assay gold reanchor --to HEAD                               show moved and lost anchors, with candidates
+    assay gold reanchor --to HEAD --all                         also list unchanged anchors
     assay gold reanchor gold.yaml --to HEAD --in-place          write the set, with the new commit as its revision
     assay gold reanchor code.csv --repo ../octocode --from b1771ba --to master --out moved.csv
     assay gold reanchor gold.yaml --digest --in-place           add content hashes to line anchors
@@ -196,7 +201,7 @@ command(
       unchanged  the same text at the same place        exact  the same text elsewhere
       sure       found by name, most lines survive      low    weak evidence: check it        lost  nothing similar
     """,
-    value("gold", "Gold file in any format", metavar="SET"),
+    value("set", "Gold file in any format [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag(
         "--from REV",
         "Migrate from this commit [default: that of the corpus, labels or lines of SET]",
@@ -222,20 +227,25 @@ command(
     """Convert a gold set to another format and list what that format cannot hold
 
     assay gold convert octocode/code.csv code.yaml --to native --corpus git:../octocode@b1771ba
-    assay gold convert gold.yaml beir/ --to beir
+    assay gold convert beir/ --to beir                      the set of assay.toml
     assay gold convert scifact/ scifact.yaml --to native    a BEIR set without a corpus: documents become files
     assay gold convert gold.yaml code.csv --to octocode     resolves symbol anchors to lines, which octocode needs
     assay gold convert repoeval.jsonl masked/ --to native --corpus repos --mask-prompts
 
     The format of SRC is auto-detected. OUT is a file, or a directory if the format or several sets need one.
     """,
-    value("source", "Gold file or directory, or 'stdlib'", metavar="SRC"),
-    value("out", "File or directory to write", metavar="OUT"),
+    value(
+        "words",
+        "Gold file or directory, or 'stdlib' [default: that of assay.toml]; then the file or directory to write",
+        nargs="+",
+        metavar="[SRC] OUT",
+    ),
     flag("--to FORMAT", "Write this format: native, octocode, plain, …", required=True),
     flag("--format FORMAT", "Read SRC in this format [default: auto-detected]"),
     flag("--corpus SPEC", "Use this code: directory, git:URL@REV, pypi:NAME==V, …"),
     flag("--mask-prompts", "Blank the prompts of RepoEval or CrossCodeEval in a copy of the corpus"),
     flag("--force", "Overwrite existing files"),
+    usage="assay gold convert [SRC] OUT --to FORMAT [--format FORMAT] [--corpus SPEC] [--mask-prompts] [--force]",
 )
 command(
     "gold.sets:gold synth",
@@ -251,10 +261,10 @@ command(
     doc and keyword use a copy of the corpus in which those comments are blank, so that any engine can be measured.
     Synthetic sets separate engines but do not replace queries of people. Every report marks them.
     """,
-    value("repo", "Code: directory, pypi:NAME==V, git:URL@REV, ...", metavar="REPO"),
+    value("repo", "Code: directory, pypi:NAME==V, git:URL@REV, … [default: .]", nargs="?", default=".", metavar="REPO"),
     flag("--out DIR", "Write the sets there", default="gold-synth"),
     flag("--kinds LIST", "Generate these kinds, comma-separated [default: all]"),
-    flag("--count N", "Generate at most N queries per kind", type=int, default=40),
-    flag("--max-per-file N", "Generate at most N queries per file", type=int, default=4),
-    flag("--seed S", "Seed the sampling", type=int, default=0),
+    flag("--count N", "Generate at most N queries per kind", type=COUNT, default=40),
+    flag("--max-per-file N", "Generate at most N queries per file", type=COUNT, default=4),
+    flag("--seed S", "Seed the sampling", type=NUMBER, default=0),
 )

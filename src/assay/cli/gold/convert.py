@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.cli.options import default_set
 from assay.cli.output import emit_blocks, info, warn
 from assay.corpus import open_corpus, read_text
 from assay.corpus.spec import is_url
@@ -25,14 +26,17 @@ from assay.syntax.text import split_lines
 from assay.types import CorpusSpec, GoldSet, Suite
 
 
-def convert_command(args: Namespace) -> int:
+def convert_command(args: Namespace) -> None:
+    if len(args.words) > 2:
+        raise ConfigError("expected [SRC] OUT", hint="assay gold convert gold.yaml beir/ --to beir")
+    *source, args.out = args.words
     format_ = find_format(args.to, write=True)
     if format_.write is None:
         names = ", ".join(other.name for other in FORMATS if other.write is not None)
-        raise ConfigError(f"gold sets are read from the format {args.to}, not written", hint=f"written are: {names}")
+        raise ConfigError(f"cannot write the format {args.to}", hint=f"formats that can be written: {names}")
     if args.mask_prompts and format_.name != "native":
-        raise ConfigError("--mask-prompts needs --to native", hint="the other formats do not name their corpus")
-    suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)
+        raise ConfigError("--mask-prompts requires --to native", hint="use --to native, or remove --mask-prompts")
+    suite = load_gold(default_set(args, *source), format=args.format, corpus=args.corpus or None)
     converted = _convert(args, suite, format_)
     not_read = ignored_notes(suite.golds)
     missing = missing_directory(Path(args.out))
@@ -59,9 +63,8 @@ def convert_command(args: Namespace) -> int:
     emit_blocks(args, f"Converted to {format_.name}", blocks, data)
     for sentence in converted.lost:
         warn(sentence if unseals(sentence) else f"{format_.name} cannot store: {sentence}")
-    for sentence in (*(f"not taken from {note}" for note in not_read), *converted.notes):
+    for sentence in (*(f"not read from {note}" for note in not_read), *converted.notes):
         warn(sentence)
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def _convert(args: Namespace, suite: Suite, format_: GoldFormat) -> _Converted:
     golds: list[GoldSet] = []
     for gold in suite.golds:
         if needs_lines(gold, symbols=format_.symbols, whole_files=format_.whole_files):
-            info(args, f"{gold.name}: looking its anchors up in the corpus")
+            info(args, f"{gold.name}: resolving anchors")
             corpus = open_corpus(gold.corpus, base=_directory(gold))
             anchored = resolve_lines(gold, corpus, whole_files=format_.whole_files)
             golds.append(anchored.gold)
@@ -129,30 +132,31 @@ def missing_directory(out: Path) -> Path | None:
 
 def _write(out: Path, converted: _Converted, format_: GoldFormat, *, force: bool) -> None:
     if format_.matches_directory is not None and not force and out.is_dir() and any(out.iterdir()):
-        message = f"the directory is not empty, and {format_.name} reads all its files"
-        raise ConfigError(message, file=out, hint="name a new directory, or add --force")
+        message = f"expected an empty directory, because {format_.name} reads all files of it"
+        raise ConfigError(message, file=out, hint="pass another OUT, or add --force")
     for directory in converted.documents:
         if directory.exists() and not is_document_directory(directory):
-            raise ConfigError("holds something else than documents", file=directory, hint="name another OUT")
+            raise ConfigError("the directory has other files than documents", file=directory, hint="pass another OUT")
     for path in converted.files:
         if path.is_dir():
-            raise ConfigError("is a folder", file=path, hint="name a file, or move the folder out of the way")
+            raise ConfigError("expected a file, got a directory", file=path, hint="pass another OUT")
     for path in (*converted.documents, *converted.files):
         if path.exists() and not force:
-            raise ConfigError("is already there", file=path, hint="give --force to overwrite it, or another OUT")
+            raise ConfigError("file already exists", file=path, hint="add --force, or pass another OUT")
     for directory, texts in converted.documents.items():
         write_documents(directory, texts)
     for path, content in converted.files.items():
         write_atomic(path, content)
 
 
-def reanchor_command(args: Namespace) -> int:
+def reanchor_command(args: Namespace) -> None:
+    if args.new is None and not args.digest:
+        raise ConfigError("expected --to REV or --digest", hint="assay gold reanchor --to HEAD")
+    args.set = default_set(args, args.set)
     gold = _load_labeled(args)
     if args.new is None:
-        if not args.digest:
-            raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
-        return _add_digests(args, gold)
-
+        _add_digests(args, gold)
+        return
     written = {} if args.old or args.repo else reanchoring.find_written(gold)
     old = args.old or next(iter(written.values()), None) or reanchoring.labeled_revision(gold)
     info(args, f"comparing {old} with {args.new}")
@@ -163,32 +167,30 @@ def reanchor_command(args: Namespace) -> int:
     if written:
         several = len(set(written.values()))
         commits = f"{several} commits" if several > 1 else f"commit {moves.old[:12]}"
-        notes.append(f"the set names no commit; its targets are taken as written at {commits} of {args.gold}")
+        notes.append(f"the set names no commit; its targets are read as of {commits} that changed {args.set}")
     elif unlabeled and not args.old and not gold.corpus.rev:
-        count = f"anchors without a label that says their commit: {unlabeled}"
-        notes.append(f"{count}; taken as made at {reanchoring.labeled_revision(gold)[:12]}, as the others are")
+        commit = reanchoring.labeled_revision(gold)[:12]
+        notes.append(f"{unlabeled} anchors name no commit; they are read as of {commit}, like the others")
     if args.out or args.in_place:
         lost: reanchoring.LostPolicy = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
         applied = reanchoring.apply_moves(moves, lost=lost, digest=args.digest)
         notes += (*applied.notes, *_save_moves(args, gold, applied))
     title = f"{moves.gold.name}: {moves.old[:12]} → {moves.new[:12]}"
     emit_blocks(args, title, _move_blocks(moves, notes, every=args.all), _moves_json(moves, notes))
-    return 0
 
 
 def _load_labeled(args: Namespace) -> GoldSet:
     try:
-        golds = load_gold(args.gold).golds
+        golds = load_gold(args.set).golds
     except GoldError as error:
         if args.repo is None and error.message == NO_CORPUS:
-            hint = "name its repository with --repo, and the commit it was made at with --from"
+            hint = "add --repo PATH and --from REV, the commit of its labels"
             raise GoldError(error.message, file=error.file, line=error.line, hint=hint) from error
         if args.repo is None:
             raise
-        golds = load_gold(args.gold, corpus=CorpusSpec("git", args.repo, args.old)).golds
+        golds = load_gold(args.set, corpus=CorpusSpec("git", args.repo, args.old)).golds
     if len(golds) != 1:
-        names = ", ".join(gold.name for gold in golds[:3])
-        raise GoldError(f"it holds {len(golds)} sets: {names}", file=args.gold, hint="move them one by one")
+        raise GoldError(f"expected one gold set, got {len(golds)}", file=args.set, hint="pass a file with one gold set")
     return golds[0]
 
 
@@ -203,17 +205,16 @@ def _save_moves(args: Namespace, gold: GoldSet, applied: reanchoring.ReanchoredG
     return saved.notes
 
 
-def _add_digests(args: Namespace, gold: GoldSet) -> int:
+def _add_digests(args: Namespace, gold: GoldSet) -> None:
     applied = reanchoring.add_digests(gold, _line_reader(args, gold))
     notes = applied.notes + (_save_moves(args, gold, applied) if args.out or args.in_place else ())
     count = sum(target.digest is not None for query in applied.gold.queries for target in query.targets)
     blocks: Sequence[Block | str] = (
-        f"{count} line anchors of {gold.name} carry a content hash",
+        f"{count} line anchors of {gold.name} have a content hash",
         *(Paragraph(note, "warning") for note in notes),
     )
     data = {"schema": "assay/gold-reanchor/1", "name": gold.name, "hashed": count, "notes": list(notes)}
     emit_blocks(args, "Content hashes", blocks, data)
-    return 0
 
 
 def _line_reader(args: Namespace, gold: GoldSet) -> reanchoring.LineReader:
@@ -230,12 +231,12 @@ def _line_reader(args: Namespace, gold: GoldSet) -> reanchoring.LineReader:
 def _move_blocks(moves: reanchoring.GoldMoves, notes: Sequence[str], *, every: bool) -> Iterator[Block]:
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
     same = moves.counts["unchanged"] + moves.counts["exact"]
-    hidden = f"with the same text: {same}, {moves.counts['exact']} of them elsewhere; --all lists them"
+    hidden = f"{same} with the same text, {moves.counts['exact']} of them elsewhere: --all lists them"
     yield table(["Anchors", ">Count"], counts, "" if every or not same else hidden)
     groups = {
         "The same text": ("unchanged", "exact") if every else (),
         "Moved with changes": ("sure",),
-        "To look at": ("low", "lost"),
+        "To check": ("low", "lost"),
     }
     for title, confidences in groups.items():
         rows = [

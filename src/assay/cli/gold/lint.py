@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
-from assay.cli.options import given_flags, load_config, reject_flags, split_list
+from assay.cli.arguments import reject_flags
+from assay.cli.options import given_flags, load_config, split_list
 from assay.cli.output import emit, info, log, pluralize, warn
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.errors import AssayError, ConfigError
@@ -82,7 +83,7 @@ def _load_sets(args: Namespace) -> Suite:
     reject_flags(args, "the sets of assay.toml", "corpus", "format")
     spec = load_config(args)
     if not spec.gold:
-        raise ConfigError("no gold set is named", hint="assay gold lint gold.yaml, or [run] gold in assay.toml")
+        raise ConfigError("no gold set given", hint="assay gold lint gold.yaml, or set [run] gold in assay.toml")
     return load_suite(spec)
 
 
@@ -117,7 +118,7 @@ def _power(margin: float) -> DetectionPower:
         mde = plan(components_of(sd, icc, repositories, queries / repositories), margin).mde_now
         return math.inf if mde is None else mde
 
-    return DetectionPower(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
+    return DetectionPower(smallest, f"80% power, assuming a standard deviation of {sd} and a correlation of {icc}")
 
 
 def _finding_json(finding: LintFinding) -> dict[str, object]:
@@ -133,7 +134,7 @@ def _job_output() -> JobOutput:
 def lint_dependencies(
     name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[EngineReach] = ()
 ) -> LintDependencies:
-    """Return what lint rules need from other packages: the unfiltered corpus, and reachable chunks."""
+    """Return the dependencies of lint rules: the unfiltered corpus, and the chunks of engines."""
 
     @cache
     def whole() -> Corpus | None:
@@ -159,7 +160,7 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineRe
 
 
 def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool = False) -> Document:
-    """Show findings, repairs and counts; equal findings are one row unless `every` is set."""
+    """Return a document of findings, repairs and counts; equal findings are one row unless `every` is set."""
     blocks: list[Block] = []
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
         findings = [finding for finding in report.findings if finding.gold == gold]
@@ -184,7 +185,7 @@ def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: boo
 def _finding_rows(findings: Sequence[LintFinding], *, every: bool) -> Iterator[list[str | Cell]]:
     by_rule: dict[str, dict[str, list[LintFinding]]] = {}
     for number, finding in enumerate(sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.code))):
-        text = str(number) if every else _format_finding(finding)
+        text = str(number) if every else _without_name(finding)
         by_rule.setdefault(f"{finding.severity} {finding.code}", {}).setdefault(text, []).append(finding)
     for rule, groups in by_rule.items():
         most = len(groups) if every else 8  # rows per rule and set
@@ -194,11 +195,17 @@ def _finding_rows(findings: Sequence[LintFinding], *, every: bool) -> Iterator[l
 
 
 def _row(findings: Sequence[LintFinding]) -> list[str | Cell]:
-    first, most = findings[0], 4
+    first, most = findings[0], 2
     names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
     queries = ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")
     tone: Tone = "bad" if first.severity == "error" else "warning" if first.severity == "warning" else "quiet"
-    return [Cell(first.code, tone), queries, "" if first.line is None else str(first.line), _format_finding(first)]
+    text = _without_name(first) if len(names) > 1 else _format_finding(first)
+    return [Cell(first.code, tone), queries, "" if first.line is None else str(first.line), text]
+
+
+def _without_name(finding: LintFinding) -> str:
+    """Format a finding without the id of its query, so that those of several queries are equal."""
+    return _format_finding(finding).replace(f"query {finding.query!r} ", "the query ")
 
 
 def _format_finding(finding: LintFinding) -> str:

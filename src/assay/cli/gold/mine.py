@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assay.cli.arguments import require_flag
 from assay.cli.gold.lint import lint_dependencies
 from assay.cli.options import default_set, endpoint_of, load_one_set, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, parse_spec
-from assay.errors import AssayError, ConfigError, GoldError, closest_match
+from assay.errors import AssayError, ConfigError, GoldError, did_you_mean
 from assay.gold.code_index import CodeIndex, SampleSize
 from assay.gold.git_history import commit_of
 from assay.gold.mining import intake as mining
@@ -25,32 +26,35 @@ from assay.gold.split import refuse_sealed, sealed_queries
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.types import GoldSet, Run, Suite
 
-#: Other words for sources, whose nearest spelling would be another source.
+#: Other names of sources.
 _SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
 
 
-def mine_command(args: Namespace) -> int:
-    _check_flags(args)
+def mine_command(args: Namespace) -> None:
+    require_flag(args, "adversaries", "run")
+    require_flag(args, "endpoint", "propose")
+    if not args.phrasings:
+        require_flag(args, "propose", "endpoint")
+    endpoint_of(args)
+    sources = _source_names(args)
     args.set = default_set(args, args.set)
     gold = _load_set(Path(args.set), needed=args.adversaries or args.phrasings)
     run = _load_run(args.run, gold) if args.run and gold else None
     intake, queue = _open_intake(args, gold)
     if args.sources is None and (args.shell or args.transcript or args.propose):
-        info(
-            args,
-            f"only the named sources are mined; add --from {','.join(mining.DEFAULT_SOURCES)} for the code's own texts",
-        )
+        info(args, f"add --from {','.join(mining.DEFAULT_SOURCES)} to mine the code and its history as well")
     tallies: list[_Tally] = []
-    for source, batches in _mine(args, intake, gold, run):
+    for source, batches in _mine(args, sources, intake, gold, run):
         tallies.append(_Tally(source))
         info(args, f"mining {source}")
         _collect(args, intake, queue, tallies, batches)
     _report(args, gold, tallies)
-    return 0
 
 
 @dataclass(slots=True)
 class _Tally:
+    """The proposals of one source."""
+
     source: str
     items: list[ReviewItem] = field(default_factory=list)
     known: int = 0
@@ -59,46 +63,27 @@ class _Tally:
     notes: list[str] = field(default_factory=list)
 
 
-def _check_flags(args: Namespace) -> None:
-    problems = {
-        "--count is less than 1": args.count < 1,
-        "--seed is less than 0": args.seed < 0,
-        "--run means nothing without --adversaries": args.run and not args.adversaries,
-        "--propose needs an endpoint": args.propose and not args.endpoint,
-        "--endpoint means nothing without --propose or --phrasings": args.endpoint
-        and not (args.propose or args.phrasings),
-    }
-    for problem, is_given in problems.items():
-        if is_given:
-            raise ConfigError(problem, hint="assay gold mine --help shows what goes with what")
-    endpoint_of(args)
-    _source_names(args)
-
-
 def _source_names(args: Namespace) -> tuple[str, ...]:
     if args.sources is None:
         other = args.shell or args.transcript or args.propose or args.adversaries or args.phrasings
         return () if other else mining.DEFAULT_SOURCES
-    names = tuple(name.strip() for name in args.sources.split(",") if name.strip())
+    names = tuple(name.strip() for name in args.sources.split(","))
     for name in names:
         if name not in mining.SOURCES:
-            near = [_SYNONYMS[name]] if name in _SYNONYMS else closest_match(name, mining.SOURCES)
-            meant = f"did you mean '{near[0]}'? " if near else ""
-            raise ConfigError(f"there is no source {name!r}", hint=f"{meant}there are: {', '.join(mining.SOURCES)}")
-    if not names:
-        raise ConfigError("--from names no source", hint=f"there are: {', '.join(mining.SOURCES)}")
+            meant = f"did you mean '{_SYNONYMS[name]}'?" if name in _SYNONYMS else did_you_mean(name, mining.SOURCES)
+            raise ConfigError(f"unknown source {name!r}", hint=meant or f"sources: {', '.join(mining.SOURCES)}")
     return names
 
 
 def _load_set(path: Path, *, needed: bool) -> GoldSet | None:
-    if not path.exists():
-        if needed:
-            hint = "make one first: mine queries, review them, then `assay gold review --accept`"
-            raise GoldError("there is no such set, so no query to work on", file=path, hint=hint)
-        if path.suffix not in (".yaml", ".yml"):
-            raise GoldError("a new set is native", file=path, hint=f"name it {path.stem or 'gold'}.yaml")
-        return None
-    return load_one_set(path)
+    if path.exists():
+        return load_one_set(path)
+    if needed:
+        raise GoldError("no such file", file=path, hint="pass an existing gold file, or mine and review queries first")
+    if path.suffix not in (".yaml", ".yml"):
+        message = f"expected a .yaml file for a new set, got {path.name}"
+        raise GoldError(message, file=path, hint=f"--set {path.with_suffix('.yaml')}")
+    return None
 
 
 def _load_run(directory: str, gold: GoldSet) -> Run:
@@ -128,12 +113,12 @@ def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[mining.Intake, 
 
 
 def _mine(
-    args: Namespace, intake: mining.Intake, gold: GoldSet | None, run: Run | None
+    args: Namespace, sources: Sequence[str], intake: mining.Intake, gold: GoldSet | None, run: Run | None
 ) -> Iterator[tuple[str, Iterable[mining.IntakeResult | mining.MinedItems]]]:
-    """Return the sources with their proposals; `map` mines them one by one, so that earlier ones are queued first."""
+    """Yield each source with its proposals, mined lazily: those of earlier sources are queued first."""
     miners = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
     code, size, endpoint = intake.code, SampleSize(count=args.count, seed=args.seed), endpoint_of(args)
-    for name in _source_names(args):
+    for name in sources:
         yield name, map(miners[name], [code], [size])
     for file in args.shell:
         yield "shell", map(mine_shell, [code], [Path(file)])
@@ -177,8 +162,8 @@ def _collect(
         count = sum(len(tally.items) for tally in tallies)
         if not count:
             raise
-        stays = "would have been queued" if args.dry_run else "queued before are kept"
-        message = f"{error.message}; {pluralize(count, 'proposal')} {stays}"
+        queued = "found" if args.dry_run else "queued"
+        message = f"{error.message}; {pluralize(count, 'proposal')} {queued} before that"
         raise type(error)(message, file=error.file, line=error.line, hint=error.hint) from error
 
 
@@ -202,9 +187,9 @@ def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> Non
         "items": [item_mapping(item) for item in items],
     }
     if args.dry_run:
-        then = "Nothing was queued. Run again without --dry-run to queue them."
+        then = "Nothing was queued: --dry-run."
     elif not items:
-        then = "Nothing new. Another --seed samples others; a larger --count samples more."
+        then = "No new proposals; try another --seed or a larger --count."
     else:
         then = f"Then: assay gold review {args.set}" + ("" if gold else f" --corpus {args.repo}")
     blocks = (*_tally_blocks(tallies, items if args.dry_run else None), then)

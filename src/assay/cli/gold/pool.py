@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
-from assay.cli.options import load_one_set, read_results
+from assay.cli.options import default_results, default_set, load_one_set, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, read_text
-from assay.errors import AssayError, ConfigError, GoldError
+from assay.errors import AssayError, GoldError
 from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.gold import query_hash, resolve
 from assay.gold.anchors import content_digest
@@ -28,9 +28,10 @@ from assay.syntax.text import line_bytes, split_lines
 from assay.types import Corpus, GoldSet, Query, Run, Span, Suite, Target
 
 
-def pool_command(args: Namespace) -> int:
-    if args.limit < 1:
-        raise ConfigError(f"--limit {args.limit}", hint="at least 1")
+def pool_command(args: Namespace) -> None:
+    given = args.words[:1] if args.words and not Path(args.words[0]).is_dir() else []
+    args.set = default_set(args, *given)
+    args.results = args.words[len(given) :] or [default_results(args)]
     gold = load_one_set(Path(args.set))
     run = _load_run(args, gold)
     refuse_sealed(run.suite, "pooling")
@@ -44,7 +45,7 @@ def pool_command(args: Namespace) -> int:
     gap_facts = ("first", "second", "gap", "least", "most", "labels")
     blocks: list[Block | str] = [*_pool_blocks(pooled, listed, verdicts)]
     if added:
-        blocks.append(f"{added.new} queued for review; in the queue already: {added.known}.")
+        blocks.append(f"{added.new} queued for review; {added.known} were in the queue already.")
     data = {
         "schema": "assay/gold-pool/1",
         "measure": pooled.measure,
@@ -58,19 +59,17 @@ def pool_command(args: Namespace) -> int:
         "queued": None if added is None else {"new": added.new, "known": added.known},
     }
     emit_blocks(args, "Unjudged results", blocks, data)
-    return 0
 
 
 def _load_run(args: Namespace, gold: GoldSet) -> Run:
     """Join the runs and restrict them to the queries of the set, with the labels that it has now."""
     run, left_out = join_runs({directory: read_results(directory) for directory in args.results})
     if left_out:
-        info(args, f"left out, not the same in all runs: {_count_queries(left_out)}")
+        info(args, f"{_count_queries(left_out)} left out: not the same in all runs")
     suite = _current_queries(gold, run)
     dropped = sum(len(one.queries) for one in run.suite.golds) - len(suite.golds[0].queries)
     if dropped:
-        queries = _count_queries(dropped)
-        info(args, f"left out, not in {args.set} or asking something else there: {queries} of the runs")
+        info(args, f"{_count_queries(dropped)} of the runs left out: removed from {args.set} or changed there")
     return restrict_run(run, suite)
 
 
@@ -88,7 +87,7 @@ def _current_queries(gold: GoldSet, run: Run) -> Suite:
 
     queries = [query for query in gold.queries if is_same(query)]
     if not queries:
-        raise GoldError("the runs are of another set", file=gold.source, hint=f"they are of {run.suite.name}")
+        raise GoldError(f"the runs used another set: {run.suite.name}", file=gold.source, hint="pass runs of this set")
     hashes = {query.id: run.hashes.get(f"{gold.name}/{query.id}") for query in queries}
     changed = tuple(query for query in queries if query_hash(query, gold.corpus) != hashes[query.id])
     now: dict[str, Query] = {}
@@ -104,7 +103,7 @@ def _open_corpus(gold: GoldSet) -> Corpus:
 
 
 def _rejected_spans(queue: ReviewQueue) -> Judged:
-    """Return a function that tells whether reviewers rejected a span as target of a query."""
+    """Return a predicate: whether reviewers rejected a span as target of a query."""
     rejected: dict[str, list[Span]] = {}
     for status in read_statuses(queue) if queue.path.is_file() else ():
         if status.item.kind == "target" and status.value in AGAINST:
@@ -129,7 +128,7 @@ def _make_items(candidates: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) 
 
 
 def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
-    """Return a function that makes targets, with the digest of their lines if the file is as it was in the run."""
+    """Return a function that makes a target from a span, with a content hash if the file is unchanged since the run."""
     try:
         corpus = _open_corpus(gold)
     except AssayError:
@@ -161,9 +160,8 @@ def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:
 def _pool_blocks(
     pooled: LabelPool, listed: tuple[PoolCandidate, ...], verdicts: dict[str, str]
 ) -> Iterator[Block | str]:
-    results = f"{pluralize(len(pooled.candidates), 'result')} of {_count_queries(pooled.queries)}"
-    depth = f"(first {pluralize(pooled.depth, 'rank')}, headline phrasings)"
-    yield f"Unjudged: {results}, at {pooled.level} level {depth}."
+    results = f"{pluralize(len(pooled.candidates), 'unjudged result')} of {_count_queries(pooled.queries)}"
+    yield f"{results} by {pooled.level}, in the first {pluralize(pooled.depth, 'rank')}, headline phrasings."
     rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in pooled.bounds]
     note = "Now: unjudged results count as irrelevant. If all are relevant: those of the pool count as primary targets."
     yield table(["Engine", f">{pooled.measure} now", ">If all are relevant", ">Unjudged"], rows, note)
@@ -173,13 +171,13 @@ def _pool_blocks(
         rows = [[name, f"{value:+.3f}", verdicts[name]] for name, value in gaps.items()]
         yield table(["Unjudged results", ">Difference", "Verdict"], rows)
         if gap.labels is None:
-            yield "No labels of these results were found that would reverse the order."
+            yield "No labels of these results were found to reverse the order."
         else:
             labels = "One label is" if gap.labels == 1 else f"{gap.labels} labels are"
             yield f"{labels} enough to reverse the order."
     if listed:
         names = [bounds.engine for bounds in pooled.bounds]
-        yield Heading("Worth judging first")
+        yield Heading("Results to judge first")
         columns = ["Query", "Result", "Returned by", ">Change of the difference", *(f">{name}" for name in names)]
         note = "Changes if the result gets grade 2, and in parentheses grade 1; largest change of the difference first."
         yield table(columns, [_candidate_row(candidate, names) for candidate in listed], note)

@@ -1,22 +1,27 @@
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.cli.arguments import flag_of
 from assay.cli.gold import vote as voting
 from assay.cli.options import default_set, endpoint_of, serve_until_stopped
-from assay.cli.output import emit_blocks, info, pluralize
+from assay.cli.output import emit_blocks, info, pluralize, warn
 from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
+from assay.gold.anchors import AnchorProblem
 from assay.gold.review import votes
 from assay.gold.review.acceptance import Acceptance, accept, read_closed, read_statuses
 from assay.gold.review.reviewers import VoteInput, count_progress, make_decision, make_label_items
-from assay.gold.review.views import ReviewWorkspace, format_view, view_mapping
+from assay.gold.review.views import ReviewWorkspace, view_mapping
 from assay.report.render.document import Block, Paragraph, table
-from assay.web.review import REVIEW
+from assay.types import GoldSet
+from assay.web.review import REVIEW, review_routes
 from assay.web.reviewers import port_file
+from assay.web.server import Route
 
 #: Flags and the actions that they belong to; "" is the dialogue on a terminal.
 _FLAGS_OF_ACTIONS = {
@@ -29,37 +34,41 @@ _FLAGS_OF_ACTIONS = {
 }
 
 
-def review_command(args: Namespace) -> int:
+def review_command(args: Namespace) -> None:
     actions = [name for name in _ACTIONS if getattr(args, name)]
     if len(actions) > 1:
-        raise ConfigError(
-            f"{' and '.join(map(_flag, actions))} exclude each other", hint="run them one after the other"
-        )
+        raise ConfigError(f"{' and '.join(map(flag_of, actions))} cannot be combined", hint="remove one of them")
     action = actions[0] if actions else ""
     endpoint_of(args)
     for name, allowed in _FLAGS_OF_ACTIONS.items():
         if getattr(args, name) and action not in allowed:
-            belongs = " or ".join(_flag(other) if other else "the dialogue on a terminal" for other in allowed)
-            raise ConfigError(f"{_flag(name)} belongs to {belongs}", hint="leave it out, or ask for one of these")
+            required = " or ".join(flag_of(other) for other in allowed if other)
+            if action:
+                problem = f"{flag_of(name)} cannot be used with {flag_of(action)}"
+                raise ConfigError(problem, hint=f"remove {flag_of(name)}")
+            raise ConfigError(f"{flag_of(name)} requires {required}", hint=f"add {required}")
     args.set = default_set(args, args.set)
     workspace = voting.open_review(Path(args.set), args.corpus)
-    return _ACTIONS[action](args, workspace) if action else voting.vote_on_terminal(args, workspace)
+    (_ACTIONS[action] if action else voting.vote_on_terminal)(args, workspace)
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
-    workspace.items()
+def workspace_routes(workspace: ReviewWorkspace, min_votes: int | None, *, name: str = "") -> tuple[Route, ...]:
     voting.warn_truncated(workspace)
-    routes = voting.workspace_routes(workspace, voting.rules_of(args), name=voting.reviewer_of(args))
+
+    def check(gold: GoldSet) -> tuple[AnchorProblem, ...]:
+        return voting.set_problems(workspace, gold)
+
+    return review_routes(workspace, check, tell=warn, rules=votes.ReviewRules(min_votes), name=name)
+
+
+def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> None:
+    workspace.items()
+    routes = workspace_routes(workspace, args.min_votes, name=voting.reviewer_of(args))
     serve_until_stopped(args, routes, REVIEW, {"gold": str(workspace.path)}, port_file(workspace.path))
-    info(args, "\nended; saved votes are in their files")
-    return 0
+    info(args, "\nstopped; all votes are saved")
 
 
-def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
+def _show_status(args: Namespace, workspace: ReviewWorkspace) -> None:
     _log_unblinding(args, workspace)
     progress = count_progress(_read_statuses(args, workspace), read_closed(workspace.queue))
     kinds = list(progress.kinds)
@@ -68,9 +77,9 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
         for state, count in progress.states.items()
     ]
     people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in progress.reviewers]
-    least = voting.rules_of(args).required_votes(votes.read_all_votes(workspace.queue))
-    agreed = f"Agreed: at least {least} {'says' if least == 1 else 'say'} the same."
-    opened = "Open: not voted on by the reviewer, and not settled."
+    least = votes.ReviewRules(args.min_votes).required_votes(votes.read_all_votes(workspace.queue))
+    agreed = f"Agreed: {pluralize(least, 'equal vote')} or more."
+    opened = "Open: not settled, and without a vote of this reviewer."
     blocks = (
         table(["State", ">Items", *(f">{kind.capitalize()}" for kind in kinds)], rows, agreed),
         table(["Reviewer", "Kind", ">Votes", ">Open"], people, opened),
@@ -84,52 +93,44 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
         "open": {one.name: one.open for one in progress.reviewers},
     }
     emit_blocks(args, f"Review of {workspace.path.name}", blocks, data)
-    return 0
 
 
 def _read_statuses(args: Namespace, workspace: ReviewWorkspace) -> tuple[votes.ItemStatus, ...]:
     voting.warn_truncated(workspace)
-    return read_statuses(workspace.queue, voting.rules_of(args))
+    return read_statuses(workspace.queue, votes.ReviewRules(args.min_votes))
 
 
 def _log_unblinding(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[votes.ItemStatus] = ()) -> None:
     if args.reviewer:
-        votes.log_unblinding(
-            votes.VoteLog(workspace.queue, voting.reviewer_of(args)), [status.item.id for status in disputed]
-        )
+        log = votes.VoteLog(workspace.queue, voting.reviewer_of(args))
+        votes.log_unblinding(log, [status.item.id for status in disputed])
 
 
-def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> int:
+def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> None:
     disputed = [status for status in _read_statuses(args, workspace) if status.state == "disputed"]
     _log_unblinding(args, workspace, disputed)
-    if args.json or not voting.is_interactive():
-        return _list_disputed(args, workspace, disputed)
+    if args.json or not sys.stdin.isatty():
+        _list_disputed(args, workspace, disputed)
+        return
     reviewer = voting.reviewer_of(args)
     others = [status for status in disputed if not status.has_vote_of(reviewer)]
-    if len(others) < len(disputed):
-        info(args, f"left to other reviewers, because {reviewer} voted on them: {len(disputed) - len(others)}")
-    decided = voting.ask_each(
-        others,
-        lambda status, position: _ask_decision(args, workspace, status, position),
-        lambda _, decision: _decide(args, workspace, [decision]),
-    )
-    return _report_decided(args, decided, len(disputed) - decided)
+    if own := len(disputed) - len(others):
+        info(args, f"{pluralize(own, 'item')} left out: {reviewer} voted on {'it' if own == 1 else 'them'}")
 
+    def ask(status: votes.ItemStatus, position: str) -> VoteInput | None:
+        values = [value for value in votes.vote_values(status.item.kind) if value != votes.UNSURE]
+        voting.print_item(args, workspace, status.item, position, *_vote_lines(status), "")
+        return voting.ask_vote(args, status.item.id, f"decision: {', '.join(values)}", values)
 
-def _ask_decision(
-    args: Namespace, workspace: ReviewWorkspace, status: votes.ItemStatus, position: str
-) -> VoteInput | None:
-    values = [value for value in votes.vote_values(status.item.kind) if value != votes.UNSURE]
-    lines = format_view(workspace.viewer.view(status.item), engines=args.show_engines)
-    voting.print_lines(["", f"── {position} " + "─" * 40, *lines, "", *_vote_lines(status), ""])
-    return voting.ask_vote(args, status.item.id, f"what holds? {', '.join(values)}", values)
+    decided = voting.ask_each(others, ask, lambda _, decision: _decide(args, workspace, [decision]))
+    _report_decided(args, decided, len(disputed) - decided)
 
 
 def _vote_lines(status: votes.ItemStatus) -> list[str]:
     return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in status.votes]
 
 
-def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[votes.ItemStatus]) -> int:
+def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[votes.ItemStatus]) -> None:
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
     count = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
     then = f"{count} A reviewer who did not vote decides: --reviewer NAME --decide ITEM=VALUE --reason TEXT."
@@ -140,38 +141,36 @@ def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequen
     ]
     blocks = (table(["Item", "Kind", "Query", "Votes"], rows), then)
     emit_blocks(args, "Disputed", blocks, {"schema": "assay/gold-review-disputed/1", "items": items})
-    return 0
 
 
-def _decide_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
-    return _report_decided(args, _decide(args, workspace, voting.read_flags(args.decide, args.reason)), 0)
+def _decide_by_flags(args: Namespace, workspace: ReviewWorkspace) -> None:
+    given = voting.read_flags(args.decide, args.reason)
+    _decide(args, workspace, given)
+    _report_decided(args, len(given), 0)
 
 
-def _decide(args: Namespace, workspace: ReviewWorkspace, given: Sequence[VoteInput]) -> int:
+def _decide(args: Namespace, workspace: ReviewWorkspace, given: Sequence[VoteInput]) -> None:
     reviewer = voting.reviewer_of(args)
     workspace.items()
     statuses = _read_statuses(args, workspace)
-    votes.record_decisions(
-        workspace.queue, [make_decision(workspace, reviewer, decision, statuses) for decision in given]
-    )
-    return len(given)
+    decisions = [make_decision(workspace, reviewer, decision, statuses) for decision in given]
+    votes.record_decisions(workspace.queue, decisions)
 
 
-def _report_decided(args: Namespace, decided: int, left: int) -> int:
+def _report_decided(args: Namespace, decided: int, left: int) -> None:
     text = f"{decided} decided" + (f", {left} still disputed." if left else ".")
     data = {"schema": "assay/gold-review-decide/1", "decided": decided, "disputed": left}
     emit_blocks(args, "Decisions", [text], data)
-    return 0
 
 
-def _accept(args: Namespace, workspace: ReviewWorkspace) -> int:
+def _accept(args: Namespace, workspace: ReviewWorkspace) -> None:
     workspace.items()
     accepted = accept(
         workspace.queue,
         workspace.load,
         lambda gold: voting.set_problems(workspace, gold),
         corpus=workspace.given,
-        rules=voting.rules_of(args),
+        rules=votes.ReviewRules(args.min_votes),
         on=timestamp(),
     )
     states = Counter(status.state for status in _read_statuses(args, workspace))
@@ -188,21 +187,18 @@ def _accept(args: Namespace, workspace: ReviewWorkspace) -> int:
         "lost": list(accepted.lost),
     }
     emit_blocks(args, "Accepted", _acceptance_blocks(workspace, accepted, left), data)
-    return 0
 
 
 def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: dict[str, int]) -> list[Block | str]:
     rejected = len(accepted.taken) - accepted.added
-    size = f"There is no {workspace.path} yet."
-    if accepted.gold:
-        size = f"{workspace.path} has {pluralize(len(accepted.gold.queries), 'query', 'queries')}."
-    turned = f"{rejected} {'was' if rejected == 1 else 'were'} rejected"
-    blocks: list[Block | str] = [f"{pluralize(accepted.added, 'item')} added to the set, {turned}. {size}"]
+    queries = len(accepted.gold.queries) if accepted.gold else 0
+    size = f"{workspace.path} has {pluralize(queries, 'query', 'queries')}."
+    blocks: list[Block | str] = [f"{pluralize(accepted.added, 'item')} added to the set, {rejected} rejected. {size}"]
     needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
     if any(left.values()):
         blocks.append(f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}.")
     if accepted.whole and accepted.added:
-        blocks.append(Paragraph("The whole file was rewritten; its comments are gone.", "warning"))
+        blocks.append(Paragraph("The whole file was rewritten without its comments.", "warning"))
     blocks += [Paragraph(lost, "warning") for lost in accepted.lost]
     if accepted.refused:
         rows = [[refusal.item, refusal.query, refusal.reason] for refusal in accepted.refused]
@@ -210,15 +206,14 @@ def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: d
     return blocks
 
 
-def _queue_labels(args: Namespace, workspace: ReviewWorkspace) -> int:
+def _queue_labels(args: Namespace, workspace: ReviewWorkspace) -> None:
     gold = workspace.load()
     if gold is None:
-        raise GoldError("there is no such file", file=workspace.path, hint="check the path")
+        raise GoldError("no such file", file=workspace.path, hint="pass an existing gold file")
     added = workspace.queue.add(make_label_items(gold, on=today(), commit=workspace.commit))
-    known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
+    text = f"{pluralize(added.new, 'label')} queued, {added.known} already in the queue."
     data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}
-    emit_blocks(args, "Labels to judge again", [f"{pluralize(added.new, 'label')} queued, {known}."], data)
-    return 0
+    emit_blocks(args, "Labels to review", [text], data)
 
 
 #: Actions by their flags; without any, the command asks for votes on the terminal.

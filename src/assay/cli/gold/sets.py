@@ -12,15 +12,16 @@ from assay.cli.gold.vote import open_review, warn_truncated
 from assay.cli.options import default_set, split_list
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
-from assay.errors import ConfigError, GoldError, InputError
+from assay.errors import GoldError, InputError
 from assay.gold import load_gold
 from assay.gold import split as splits
-from assay.gold.access_log import access_log_path, log_division, read_access_log
+from assay.gold.access_log import log_division, read_access_log
 from assay.gold.code_index import SampleSize
 from assay.gold.formats.registry import save
 from assay.gold.review.acceptance import read_acceptance_times
 from assay.gold.review.agreement import Coefficient, KindAgreement, Resampling, compute_agreement
 from assay.gold.review.votes import read_all_votes, read_decisions
+from assay.gold.split import access_log_path
 from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.stats.paired import mde_from_se
@@ -29,14 +30,10 @@ from assay.types import CorpusSpec, Suite
 _OFF = 0.1  # a larger deviation from a share noticeably changes what the split can show
 
 
-def split_command(args: Namespace) -> int:
-    if args.depth is not None and args.depth < 1:
-        raise ConfigError(f"--depth {args.depth}", hint="at least one folder names a module")
+def split_command(args: Namespace) -> None:
     args.set = default_set(args, args.set)
-    if not Path(args.set).exists():  # shipped sets cannot be split
-        raise GoldError("there is no such file or folder", file=args.set, hint="name a gold file of your own")
-    if not args.sd > 0:
-        raise ConfigError(f"--sd {args.sd:g}", hint="a standard deviation is above 0")
+    if not Path(args.set).exists():
+        raise GoldError("no such file or directory", file=args.set, hint="pass a gold file; shipped sets are read-only")
     suite = load_gold(args.set)
     shares = splits.SplitShares.of(dev=args.dev, test=args.test, sealed=args.sealed)
     before = splits.read_split_method(suite)
@@ -61,7 +58,6 @@ def split_command(args: Namespace) -> int:
         "warnings": warnings,
     }
     emit_blocks(args, f"{suite.name} split", _split_blocks(args, split, options.by, smallest, warnings), data)
-    return 0
 
 
 def _assign(
@@ -126,11 +122,11 @@ def _split_blocks(
     yield from (Paragraph(text, "warning") for text in warnings)
 
 
-def access_log_command(args: Namespace) -> int:
+def access_log_command(args: Namespace) -> None:
     path = Path(default_set(args, args.set))
     if not path.is_file() and not access_log_path(path).is_file():
-        problem = "is a folder" if path.is_dir() else "there is no such file"
-        raise GoldError(problem, file=path, hint="name the gold file")
+        problem = "expected a file, got a directory" if path.is_dir() else "no such file"
+        raise GoldError(problem, file=path, hint="pass one gold file")
     log = read_access_log(path)
     rows = [[row.when, row.who, row.command, row.divided or ", ".join(row.engines), str(row.sealed)] for row in log]
     accesses = sum(not row.divided for row in log)
@@ -142,10 +138,9 @@ def access_log_command(args: Namespace) -> int:
         blocks.append(table(["Date", "User", "Command", "Engines", ">Sealed queries"], rows))
     data = {"schema": "assay/gold-access-log/1", "file": str(path), "accesses": [asdict(row) for row in log]}
     emit_blocks(args, "Access log", blocks, data)
-    return 0
 
 
-def synth_command(args: Namespace) -> int:
+def synth_command(args: Namespace) -> None:
     directory = check_directory(Path(args.out))
     kinds = split_list(args.kinds) or KINDS
     size = SampleSize(args.count, args.max_per_file, args.seed)
@@ -153,7 +148,7 @@ def synth_command(args: Namespace) -> int:
     info(args, f"reading {args.repo}")
     sets = synthesize(open_corpus(spec), name=_set_name(spec), kinds=kinds, wanted=size)
     if not sets.golds:
-        raise InputError("; ".join(sets.notes), file=args.repo, hint="nothing was written; name another repository")
+        raise InputError("; ".join(sets.notes), file=args.repo, hint="pass another repository; nothing was written")
     rows = [
         {"kind": gold.provenance["synthetic"], "name": gold.name, "queries": len(gold.queries), "file": str(file)}
         for gold, file in zip(sets.golds, write_sets(sets, directory), strict=True)
@@ -161,12 +156,11 @@ def synth_command(args: Namespace) -> int:
     blocks: Sequence[Block | str] = (
         table(["Kind", ">Queries", "File"], [[str(row[key]) for key in ("kind", "queries", "file")] for row in rows]),
         *(Paragraph(note, "warning") for note in sets.notes),
-        Paragraph(f"{directory}/ has a .gitignore and an .assayignore: neither git nor a search finds it.", "quiet"),
+        Paragraph(f"{directory}/ has a .gitignore and an .assayignore: Git and searches ignore it.", "quiet"),
         f"Then: assay run --gold {directory}",
     )
     data = {"schema": "assay/gold-synth/1", "folder": str(directory), "sets": rows, "notes": list(sets.notes)}
-    emit_blocks(args, "Synthetic gold", blocks, data)
-    return 0
+    emit_blocks(args, "Synthetic gold sets", blocks, data)
 
 
 def _set_name(spec: CorpusSpec) -> str:
@@ -175,43 +169,34 @@ def _set_name(spec: CorpusSpec) -> str:
     return "-".join(last.split()) or spec.kind
 
 
-def agreement_command(args: Namespace) -> int:
+def agreement_command(args: Namespace) -> None:
     workspace = open_review(Path(default_set(args, args.set)), None)
     warn_truncated(workspace)
     queue = workspace.queue
     votes = read_all_votes(queue)
     if not votes:
-        raise GoldError(
-            "there are no votes yet", file=queue.directory, hint="vote: assay gold review SET --reviewer NAME"
-        )
+        raise GoldError("no votes yet", file=queue.directory, hint=f"assay gold review {workspace.path}")
     resampling, accepted = Resampling(seed=args.seed), read_acceptance_times(queue)
     kinds = compute_agreement(workspace.items(), votes, read_decisions(queue), resampling, accepted)
     blocks = [block for kind in kinds for block in _agreement_blocks(kind)]
     data = {"schema": "assay/gold-agreement/1", "kinds": [asdict(kind) for kind in kinds]}
     emit_blocks(args, f"Agreement on {workspace.path.name}", blocks, data)
-    return 0
 
 
 def _agreement_blocks(kind: KindAgreement) -> Iterator[Block | str]:
     yield Heading(kind.kind)
     items, votes = pluralize(kind.items, "item"), pluralize(kind.votes, "vote")
-    text = f"{items} with two votes or more, {votes}, {kind.unsure} unsure"
-    if kind.percent is not None:
-        text += f"; {kind.percent:.0%} of the pairs of votes agree"
-    text += "."
+    agree = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
+    yield f"{items} with two votes or more, {votes}, {kind.unsure} unsure{agree}."
     if kind.changed:
-        changed = pluralize(kind.changed, "vote")
-        text += f" {changed} cast again after seeing other votes: the earlier votes count."
-    yield text
+        yield f"{pluralize(kind.changed, 'vote')} cast again after seeing other votes: the earlier votes count."
     rows = [[f"Krippendorff's α ({metric})", *_coefficient_cells(value)] for metric, value in kind.alpha.items()]
     for pair in kind.pairs:
         names = f"{pair.first}, {pair.second}"
         rows.append([f"Cohen's κ: {names}", *_coefficient_cells(pair.kappa)])
         if pair.weighted:
             rows.append([f"κ with squared weights: {names}", *_coefficient_cells(pair.weighted)])
-    note = (
-        "Intervals: 95 %, bootstrap over items. A dash: all votes are equal, so agreement beyond chance is undefined."
-    )
+    note = "CI: bootstrap over items. –: all votes are equal, so agreement beyond chance is undefined."
     yield table(["Coefficient", ">Value", ">95% CI", ">Items"], rows, note)
     for pair in kind.pairs:
         columns = [f"{pair.first} ↓ {pair.second} →", *(f">{value}" for value in kind.values)]

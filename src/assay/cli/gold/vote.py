@@ -7,7 +7,7 @@ import re
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +33,6 @@ from assay.gold.review.reviewers import (
 )
 from assay.gold.review.views import ReviewWorkspace, format_view, view_mapping
 from assay.gold.review.votes import (
-    ReviewRules,
     Vote,
     VoteLog,
     check_may_vote,
@@ -45,8 +44,6 @@ from assay.gold.review.votes import (
 )
 from assay.report.render.document import Block, Paragraph, table
 from assay.types import GoldSet
-from assay.web.review import review_routes
-from assay.web.server import Route
 
 T = TypeVar("T")
 
@@ -55,29 +52,23 @@ _BACK = "back"  # the value of an answer that returns to the previous item
 _WORDS = {"": "", "s": "", "skip": "", "b": _BACK, "back": _BACK}
 _REWORD = "edit"  # replaces the question and accepts it
 _inputs: Counter[str] = Counter()  # lines read from the terminal
-_COLUMNS = ("item", "vote", "reason")
 
 
 def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     if path.is_dir():
-        raise GoldError("is a folder", file=path, hint="review one gold file at a time")
+        raise GoldError("expected a file, got a directory", file=path, hint="pass one gold file")
     workspace = ReviewWorkspace(path, relative_corpus(parse_spec(corpus), str(path)) if corpus else None)
     if path.exists() and path.suffix in (".yaml", ".yml"):
         queue_drafts(workspace)
     if not path.exists() and not workspace.queue.directory.is_dir():
-        hint = f"name a gold file, or propose queries for a new one: assay gold mine . --set {path}"
-        raise GoldError("there is no such file, and nothing was proposed for one", file=path, hint=hint)
+        raise GoldError("no such file, and no proposals for it", file=path, hint=f"assay gold mine . --set {path}")
     return workspace
 
 
 def warn_truncated(workspace: ReviewWorkspace, reviewer: str | None = None) -> None:
-    """Warn of journals whose last line is incomplete."""
+    """Warn about journals whose last line is incomplete."""
     for path, size in workspace.truncated_files(reviewer):
-        warn(f"{path}: the last line is cut off ({pluralize(size, 'byte')}) and does not count")
-
-
-def workspace_routes(workspace: ReviewWorkspace, rules: ReviewRules, *, name: str = "") -> tuple[Route, ...]:
-    return review_routes(workspace, lambda gold: set_problems(workspace, gold), tell=warn, rules=rules, name=name)
+        warn(f"{path}: ignored the incomplete last line ({pluralize(size, 'byte')})")
 
 
 def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, ...]:
@@ -97,22 +88,17 @@ def reviewer_of(args: Namespace) -> str:
     return check_name(re.sub(r"[^A-Za-z0-9._@+-]+", "-", user_name(Path(args.set).parent)).strip("-.") or "reviewer")
 
 
-def rules_of(args: Namespace) -> ReviewRules:
-    return ReviewRules(args.min_votes)
-
-
-def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
-    """Show item after item and ask for votes; each vote is written before the next item is shown."""
+def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> None:
+    """Show the open items and read a vote on each; a vote is saved before the next item is shown."""
     log = _open_log(args, workspace)
-    if not is_interactive() or args.json:
-        hint = "use --list to see what is open, then --vote ITEM=VALUE --reason TEXT, or --votes FILE"
-        raise ConfigError("there is no terminal to ask on", hint=hint)
+    if not sys.stdin.isatty() or args.json:
+        hint = "list the open items: assay gold review --list; then vote: --vote ITEM=VALUE --reason TEXT"
+        raise ConfigError("cannot read votes: stdin is not a terminal", hint=hint)
 
     alone = set(list_reviewers(workspace.queue)) <= {log.reviewer}
 
     def ask(item: ReviewItem, position: str) -> VoteInput | None:
-        lines = format_view(workspace.viewer.view(item), engines=args.show_engines)
-        print_lines(["", f"── {position} " + "─" * 40, *lines, ""])
+        print_item(args, workspace, item, position)
         values = (*vote_values(item.kind), *([_REWORD] if item.kind == "query" else []))
         question = vote_question(item.kind) + (f", {_REWORD}" if _REWORD in values else "")
         return ask_vote(
@@ -127,22 +113,19 @@ def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
 
     before = _inputs["lines"]
     cast = ask_each(_open_items(args, workspace, log), ask, save)
-    return _report(args, workspace, log, cast, inputs=_inputs["lines"] - before)
+    _report(args, workspace, log, cast, inputs=_inputs["lines"] - before)
 
 
-def is_interactive() -> bool:
-    return sys.stdin.isatty()
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
+def print_item(args: Namespace, workspace: ReviewWorkspace, item: ReviewItem, position: str, *more: str) -> None:
+    lines = format_view(workspace.viewer.view(item), engines=args.show_engines)
+    for line in ("", f"── {position} " + "─" * 40, *lines, "", *more):
         write_result(clean(line))
 
 
 def ask_each(
     things: Sequence[T], ask: Callable[[T, str], VoteInput | None], save: Callable[[T, VoteInput], object]
 ) -> int:
-    """Ask about each thing and save each answer before the next question; return how many were answered."""
+    """Call `ask` for each thing and save its answer before the next; return the number of answers."""
     answered: set[int] = set()
     position = 0
     try:
@@ -159,13 +142,13 @@ def ask_each(
             position += 1
     except KeyboardInterrupt:
         log("")
-        warn(f"{pluralize(len(answered), 'answer')} kept; the unfinished one is lost")
+        warn(f"{pluralize(len(answered), 'answer')} saved")
         raise
     return len(answered)
 
 
 def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *, reason: str = "") -> VoteInput | None:
-    """Ask for a value, and for a reason if none is given; an empty value skips the item, None ends the dialogue."""
+    """Read a value, and a reason unless one is given; an empty value skips the item, None ends the dialogue."""
     while True:
         answer = _ask_line(f"{question} (Enter or s skips, b goes back, q ends): ")
         if answer is None or answer.casefold() in ("q", "quit"):
@@ -175,7 +158,7 @@ def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *
         matches = [value for value in values if value.startswith(answer.casefold())]
         if len(matches) == 1:
             break
-        info(args, f"'{answer}' is none of {', '.join(values)}")
+        info(args, f"expected one of {', '.join(values)}, got '{answer}'")
     if matches[0] == _REWORD:
         text = _ask_line("new question: ")
         return None if text is None else VoteInput(item, _REWORD if text else "", text)
@@ -184,7 +167,7 @@ def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *
     while not (typed := _ask_line("why: ")):
         if typed is None:
             return None
-        info(args, "a reason is required: adjudicators need it to settle disputes")
+        info(args, "a reason is required; adjudicators read it")
     return VoteInput(item, matches[0], typed)
 
 
@@ -195,7 +178,7 @@ def _ask_line(prompt: str) -> str | None:
     return line.strip() if line else None
 
 
-def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
+def list_open(args: Namespace, workspace: ReviewWorkspace) -> None:
     log = _open_log(args, workspace)
     items = _open_items(args, workspace, log)
     views = [view_mapping(workspace.viewer.view(item), engines=args.show_engines) for item in items]
@@ -214,95 +197,64 @@ def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
     )
     data = {"schema": "assay/gold-review-list/1", "reviewer": log.reviewer, "items": views}
     emit_blocks(args, f"Review of {workspace.path.name}", blocks, data)
-    return 0
 
 
-def vote_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
+def vote_by_flags(args: Namespace, workspace: ReviewWorkspace) -> None:
     log, items = _open_log(args, workspace), workspace.items()
     given = read_flags(args.vote, args.reason)
     log.cast([_make_vote(args, workspace, log, find_item(items, one.item), one) for one in given])
-    return _report(args, workspace, log, len(given))
+    _report(args, workspace, log, len(given))
 
 
-def read_flags(given: list[str], reasons: list[str] | None) -> list[VoteInput]:
+def read_flags(given: list[str], reasons: list[str]) -> list[VoteInput]:
     """Parse `ITEM=VALUE` flags with their reasons: one for each, or one for all."""
-    reasons = reasons or []
     if len(reasons) == 1:
         reasons = reasons * len(given)
     if len(reasons) != len(given):
-        counts = f"{pluralize(len(given), 'vote')} and {pluralize(len(reasons), 'reason')}"
-        raise ConfigError(counts, hint='give each its --reason "..."')
+        raise ConfigError(f"expected {pluralize(len(given), 'reason')}, got {len(reasons)}", hint="add --reason TEXT")
     votes = []
     for text, reason in zip(given, reasons, strict=True):
         item, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError(f"expected ITEM=VALUE, got '{text}'", hint="such as 3f2a91c0d4e5=2")
+            raise ConfigError(f"expected ITEM=VALUE, got '{text}'", hint="write a vote such as 3f2a91c0d4e5=2")
         votes.append(VoteInput(item.strip(), value.strip(), reason))
     return votes
 
 
-def vote_by_file(args: Namespace, workspace: ReviewWorkspace) -> int:
-    """Cast the votes of a CSV file: all, or none if a line is wrong; the error lists every wrong line."""
+def vote_by_file(args: Namespace, workspace: ReviewWorkspace) -> None:
+    """Cast the votes of a CSV file: all, or none if a line is invalid."""
     log, items, path = _open_log(args, workspace), workspace.items(), Path(args.votes)
-    given, wrong = _read_votes(path)
     votes = []
-    for vote in given:
+    for given in _read_votes(path):
         try:
-            votes.append(_make_vote(args, workspace, log, find_item(items, vote.item), vote))
+            votes.append(_make_vote(args, workspace, log, find_item(items, given.item), given))
         except InputError as error:
-            wrong.append(GoldError(error.message, file=path, line=vote.line, hint=error.hint))
-    if wrong:
-        raise _join_errors(sorted(wrong, key=lambda error: error.line or 0))
+            message = f"{error.message}; no vote was saved"
+            raise GoldError(message, file=path, line=given.line, hint=error.hint) from error
     if not votes:
-        raise GoldError("holds no vote", file=path, hint="one line each: item,vote,reason")
+        raise GoldError("the file has no votes", file=path, hint="write one vote per line: item,vote,reason")
     log.cast(votes)
-    return _report(args, workspace, log, len(votes))
+    _report(args, workspace, log, len(votes))
 
 
-def _read_votes(path: Path) -> tuple[list[VoteInput], list[GoldError]]:
-    """Return the votes of a CSV file, and an error for every line that is none."""
-    votes: list[VoteInput] = []
-    wrong: list[GoldError] = []
+def _read_votes(path: Path) -> Iterator[VoteInput]:
     reader = csv.reader(read_utf8(path, GoldError).splitlines(keepends=True), strict=True)
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
-            if not any(cells) or tuple(cell.casefold() for cell in cells) == _COLUMNS:
+            if not any(cells) or [cell.casefold() for cell in cells] == ["item", "vote", "reason"]:
                 continue
-            if reader.line_num == 1:
-                _check_header(path, cells)
-            if len(cells) == len(_COLUMNS):
-                votes.append(VoteInput(cells[0], cells[1], cells[2], reader.line_num))
-            else:
-                hint = "write item,vote,reason; a reason with a comma needs quotes"
-                wrong.append(GoldError(pluralize(len(row), "column"), file=path, line=reader.line_num, hint=hint))
+            if len(cells) != 3:
+                message = f"expected item,vote,reason, got {pluralize(len(cells), 'column')}; no vote was saved"
+                hint = "separate the columns by commas, and quote a reason that contains a comma"
+                raise GoldError(message, file=path, line=reader.line_num, hint=hint)
+            yield VoteInput(cells[0], cells[1], cells[2], reader.line_num)
     except csv.Error as error:
-        raise GoldError(f"not CSV: {error}", file=path, line=reader.line_num, hint="check the quotes") from error
-    return votes, wrong
+        raise GoldError(f"invalid CSV: {error}", file=path, line=reader.line_num, hint="check the quotes") from error
 
 
-def _check_header(path: Path, cells: list[str]) -> None:
-    separators = {";": "semicolons", "\t": "tabs", "|": "bars"}
-    name = next((name for sign, name in separators.items() if len(cells) == 1 and sign in cells[0]), None)
-    if name:
-        raise GoldError(f"the columns are separated by {name}", file=path, line=1, hint="separate them by commas")
-    if cells[0].casefold() in _COLUMNS or "item" in (cell.casefold() for cell in cells):
-        raise GoldError(f"the columns are {', '.join(cells)}", file=path, line=1, hint="name them item,vote,reason")
-
-
-def _join_errors(errors: Sequence[GoldError]) -> GoldError:
-    most = 20  # listed lines after the first
-    first, *others = errors
-    lines = [f"  {error.file}:{error.line}: {error.message}" for error in others[:most]]
-    if len(others) > most:
-        lines.append(f"  … and {len(others) - most} more")
-    count = f" (and {pluralize(len(others), 'more wrong line')})" if others else ""
-    text = "\n".join([f"{first.message}{count}", *lines])
-    return GoldError(text, file=first.file, line=first.line, hint=f"{first.hint}; no vote of the file was taken")
-
-
-def vote_by_model(args: Namespace, workspace: ReviewWorkspace) -> int:
-    """Let a model vote on its open items; answers that are no vote are reported and not counted."""
+def vote_by_model(args: Namespace, workspace: ReviewWorkspace) -> None:
+    """Request a model's votes on the open items; invalid answers are reported and not counted."""
     endpoint = endpoint_of(args)
     assert endpoint is not None
     log = _open_log(args, workspace)
@@ -317,7 +269,7 @@ def vote_by_model(args: Namespace, workspace: ReviewWorkspace) -> int:
         log.cast([make_vote(workspace, log.reviewer, item, given, prompt=prompt)])
         cast += 1
         info(args, f"{number}/{len(items)} {item.id}: {answer.value}")
-    return _report(args, workspace, log, cast)
+    _report(args, workspace, log, cast)
 
 
 def _open_log(args: Namespace, workspace: ReviewWorkspace) -> VoteLog:
@@ -328,8 +280,6 @@ def _open_log(args: Namespace, workspace: ReviewWorkspace) -> VoteLog:
 
 
 def _open_items(args: Namespace, workspace: ReviewWorkspace, log: VoteLog) -> list[ReviewItem]:
-    if args.limit is not None and args.limit < 1:
-        raise ConfigError(f"--limit {args.limit}", hint="at least 1")
     return list_open_items(workspace, log)[: args.limit]
 
 
@@ -337,12 +287,11 @@ def _make_vote(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, item: 
     return make_vote(workspace, log.reviewer, item, given, engines=args.show_engines)
 
 
-def _report(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, cast: int, inputs: int | None = None) -> int:
+def _report(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, cast: int, inputs: int | None = None) -> None:
     left = len(list_open_items(workspace, log))
     data = {"schema": "assay/gold-review-vote/1", "reviewer": log.reviewer, "cast": cast, "open": left}
-    blocks = [f"{log.reviewer}: {pluralize(cast, 'vote')} kept, {left} open."]
+    blocks = [f"{log.reviewer}: {pluralize(cast, 'vote')} saved, {left} open."]
     if cast and inputs is not None:
         blocks.append(f"{pluralize(inputs, 'input')}, {inputs / cast:.1f} per vote.")
         blocks.append(f"Then: assay gold review {workspace.path} --accept")
     emit_blocks(args, "Votes", blocks, data)
-    return 0

@@ -355,6 +355,23 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     return build_gold(name, spec, queries, source.at(), {**ignored, **provenance})
 
 
+def read_qrels(path: Path) -> GoldSet:
+    """Read TREC judgments, or BEIR's in a .tsv file, without topics and corpus: documents are ids, not locations."""
+    source = read_source(path)
+    if path.suffix == ".tsv":
+        judgments = _read_judgments(source, lambda line: line.split("\t"), len(_HEADER), (0, 1, 2), _TSV_HINT)
+    else:
+        judgments = _read_judgments(source, lambda line: _BLANKS.split(line.strip(" \t")), 4, (0, 2, 3), _QRELS_HINT)
+    queries = []
+    for name, own in _group_judgments(judgments).items():
+        if any(judgment.score > 0 for judgment in own):
+            targets = [Target(Span(judgment.document), max(judgment.score, 0)) for judgment in own]
+            queries.append(build_query(name, {"human": name}, targets, own[0].location, least=1))
+    if not queries:
+        raise source.at(1).error("no query has a relevant document", _QRELS_HINT)
+    return build_gold(path.stem, CorpusSpec("path", "."), queries, source.at())
+
+
 def _tabbed_topics(source: GoldSource) -> Iterator[Topic]:
     for location, line in _lines(source):
         name, tab, text = line.partition("\t")

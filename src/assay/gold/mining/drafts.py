@@ -28,7 +28,7 @@ class DraftRules:
     per_target: int = 2  # maximum drafts with the same first target
     messages: float = 0.34  # share of questions about messages, which any text search answers; more if all else is used
     comments: float = 0.34  # maximum share of questions from reworded comments, which read less well than others
-    similar: float = 0.6  # share of common stems from which two questions count as the same
+    similar: float = 0.5  # share of common stems from which two questions count as the same
     message: range = range(3, 11)  # words of a message
     copied: float = 0.67  # maximum share of a reworded comment's words in the comment
     run: int = 3  # maximum consecutive words of a reworded comment in the comment
@@ -40,6 +40,10 @@ class DraftRules:
 #: Words that refer to the text around a sentence.
 _RELATIVE: Final = re.compile(
     r"\b(?:another|other|others|same|also|instead|too|however|you|your|now|only)\b", re.IGNORECASE
+)
+#: Scripts for developing or building the project, and mocks.
+_TOOLING: Final = re.compile(
+    r"^(?:scripts?|tools?|hack|ci|build|\.\w+)/|^(?:setup|noxfile|tasks|gulpfile)\.\w+$|(?:^|[_/.])mocks?[_/.]"
 )
 #: Attributes of tests: #[test], #[tokio::test] and #[cfg(test)] in Rust, @Test in Java.
 _TEST_ATTRIBUTE: Final = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)|@(?:\w+\.)*Test\b")
@@ -83,9 +87,13 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
         history = rank_history(code)
     except SetupError:
         history = []
+    history = [i for i in history if not _is_tooling(i)]
     documents = [i for i in mine_docs(code, SampleSize(count, count)).intents if _fits(code, i)]
-    messages, capped = _interleave(message_intents(code)), int(DraftRules.messages * count)
-    comments = _interleave(comment_intents(code))[: int(DraftRules.comments * count)]
+    messages, capped = (
+        _interleave(i for i in message_intents(code) if not _is_tooling(i)),
+        int(DraftRules.messages * count),
+    )
+    comments = _interleave(i for i in comment_intents(code) if not _is_tooling(i))[: int(DraftRules.comments * count)]
     drafts: dict[tuple[str, int], Intent] = {}
     texts: list[frozenset[str]] = []
 
@@ -104,6 +112,10 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
         for intent in name_intents(code)[: DraftRules.fewest - len(drafts)]:
             drafts.setdefault((intent.targets[0].anchor, 0), intent)
     return tuple(drafts.values())
+
+
+def _is_tooling(intent: Intent) -> bool:
+    return _TOOLING.search(intent.targets[0].span.path) is not None
 
 
 def _fits(code: CodeIndex, intent: Intent) -> bool:
@@ -135,7 +147,7 @@ def message_intents(code: CodeIndex) -> Iterator[Intent]:
         for number in range(1, len(lines) + 1):
             text, question = _ask_message(lines, number)
             ref = code.definition_at(path, number) if text and texts.count(text.casefold()) == 1 else None
-            if ref is None or ref.name in _DESCRIBES_ERROR:
+            if ref is None or ref.name in _DESCRIBES_ERROR or ref.names[0].endswith(("Error", "Exception")):
                 continue
             target = code.anchor(ref) if _can_be_target(code, ref) else None
             copied = is_copied(question, ref.definition.doc)

@@ -63,7 +63,7 @@ class HistoryRules:
     main: float = 0.55  # minimum share of the changed lines in the primary target; else the change has no main location
     minor: float = 0.2  # minimum share of the changed lines in a secondary target
     shared: int = 2  # minimum stems of the text in the primary target; with fewer the text is about other code ...
-    share: float = 0.4  # ... and minimum share of the text's stems,
+    share: float = 0.33  # ... and minimum share of the text's stems,
     elsewhere: float = 0.6  # or this share if the lines that the commit wrote contain none of them,
     changed: float = 0.75  # or this share if most of the lines that the commit wrote have changed since,
     replaced: float = 0.9  # or this share if all of them have
@@ -256,6 +256,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
         or ((alike := code.count_containing(shared)) > HistoryRules.alike and len(changes) > 1)
         or names_target(subject.text, main)
         or _names_definition(code, subject.text)
+        or not _has_identifiers(code, subject.text, main)
         or is_copied(question, main.definition.doc)
     ):
         return None
@@ -274,6 +275,13 @@ def names_target(text: str, ref: DefinitionRef) -> bool:
     if len(split(ref.name)) > 1:
         return mentions_name(text, ref.name)
     return re.search(rf"[.:#`'\"]{re.escape(ref.name)}\b|\b{re.escape(ref.name)}\(", text) is not None
+
+
+def _has_identifiers(code: CodeIndex, text: str, ref: DefinitionRef) -> bool:
+    """Return whether the file of a definition still contains every identifier of a commit subject."""
+    source = code.files[ref.path].text
+    names = (re.split(r"[.:#=]", name.rstrip("()"))[0] for name in _IDENTIFIER.findall(text))
+    return all(name in source for name in names)
 
 
 def _names_definition(code: CodeIndex, text: str) -> bool:

@@ -70,7 +70,8 @@ _ABOUT_CHANGE: Final = re.compile(
     r"|pr|commit|hack|todo|pragma|ineffectual|add back|back for|for now|kwargs?|params?|closure|clarif\w+"
     r"|mention\w*|notes?|jsdoc|rtype|classifiers?|tox|setuptools|properly|actual(?:ly)?|nicer|better|more|less"
     r"|clearer|faster|informative|credit to|reported by|as was|instead of|compat|concerns|patch"
-    r"|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style of)\b",
+    r"|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style"
+    r"|caveats?|closer|hierarchy|existing|redundant|legacy|expectations|workflow|grammatical|v\d+)\b",
     re.IGNORECASE,
 )
 #: Unfinished texts, and texts about a definition as such.
@@ -108,6 +109,8 @@ _NOUNS: Final = frozenset(
      "index", "link", "list", "map", "mark", "query", "range", "record", "redirect", "result", "return", "route", "set",
      "time", "trace", "type", "style", "test", "print", "label", "hash", "group", "filter", "file", "export", "default"}
 )  # fmt: skip
+#: Verbs that are no nouns: `Add configure …`.
+_CLEAR_VERBS: Final = frozenset({"allow", "configure", "detect", "disable", "enable", "ensure", "prevent", "validate"})
 _SHOULD: Final = re.compile(r"\b(?:should|must|do(?:es)? not|don't|doesn't|never|always|no longer)\b", re.IGNORECASE)
 #: Verbs of changes to the code that do not describe its behavior.
 _ABOUT_CODE: Final = frozenset(
@@ -149,6 +152,12 @@ _ABOUT_CODE: Final = frozenset(
         "set",
         "fall",
         "let",
+        "shift",
+        "restore",
+        "revert",
+        "reorder",
+        "separate",
+        "adjust",
     }
 )
 #: After these, the first word is not a verb: `Align should reset …`, `Cache is never …`, `Cast error when …`
@@ -203,7 +212,8 @@ def make_question(text: str) -> str:
         def conjugate(match: re.Match[str]) -> str:
             return f"{match[1]} {third_person(match[2])}" if match[2] in VERBS else match[0]
 
-        return f"which code {third_person(verb)} {_SECOND.sub(conjugate, rest)}?"
+        rest = re.sub(r"^(and|or) ([a-z]+)\b", conjugate, _SECOND.sub(conjugate, rest))
+        return f"which code {third_person(verb)} {rest}?"
     if (base := base_form(verb)) in VERBS and base != verb and rest:
         return f"which code {third_person(base)} {rest}?"
     noun_phrase = _NOUN_PHRASE.match(plain)
@@ -229,6 +239,8 @@ def change_question(subject: str) -> str | None:
         means = _MEANS.match(rest)
         if means and base_form(means[1].lower()) in VERBS:
             return f"where do we {base_form(means[1].lower())} {means[2]}?"
+        if rest.split(" ", 1)[0] in _CLEAR_VERBS:
+            return f"where do we {rest}?"
         if _SUPPORT.search(added[0]) or _GERUND.match(rest):
             return f"where do we support {rest}?"
         return f"where do we {'add' if _ADDED_TO.search(rest) else 'implement'} {rest}?"
@@ -238,6 +250,8 @@ def change_question(subject: str) -> str | None:
     verb = base_form(first.lower())
     if verb not in VERBS - _ABOUT_CODE or not rest or _AFTER_NOUN.match(rest):
         return None
+    if verb == "include" and not re.search(r"\bin(?:to)?\b", rest):
+        return None  # the noun, as in `include with dynamic variables`
     return f"where do we {verb} {rest.removeprefix('for ') if verb == 'support' else rest}?"
 
 

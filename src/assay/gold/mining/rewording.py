@@ -14,7 +14,7 @@ from assay.syntax.prose import content_words
 
 class RewordingRules:
     words: int = 14  # maximum words of a statement; a longer statement is cut at a clause or dropped
-    fewest: int = 2  # minimum content words after the verb
+    fewest: int = 3  # minimum content words after the verb
 
 
 #: Start a clause that the question can do without.
@@ -56,7 +56,7 @@ def reword(sentence: str) -> str | None:
     """Return a question that asks for the described code in other words, or None if no rule fits the sentence."""
     plain = _CLAUSE.sub("", " ".join(sentence.split())).strip(" .")
     words = plain.split()
-    if not plain or len(words) > RewordingRules.words or re.search(r"[][<>{}=]", plain):
+    if not plain or len(words) > RewordingRules.words or re.search(r"[][<>{}=]|\w_\w", plain):
         return None
     statement = lower_first(plain)
     if _TRUE_IF.match(statement):
@@ -95,6 +95,7 @@ def _question(start: str, rest: str) -> str | None:
         word = match[0]
         return _tables()[1].get(word.lower(), word) if word.islower() else word
 
+    rest = re.sub(r"(?<!the )\bgiven (?=(?:an?|the|two|some)\b)", "from ", rest)
     reworded = " ".join(_WORD.sub(replace, rest).split())
     reworded = re.sub(r"\b(and|or) ([a-z]+)\b", lambda m: f"{m[1]} {_base_verb(m[2])}", reworded)
     if _BROKEN.search(reworded):
