@@ -6,8 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 
 def digest_of(value: object) -> str:
@@ -26,7 +25,7 @@ def bytes_digest(data: bytes) -> str:
 @cache
 def code_digest(*paths: str) -> str:
     """Return one digest of modules and packages of Assay (`engines/python.py`, `search/`) with their .scm files."""
-    home = resources.files("assay")
+    home = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(paths):
         for name, entry in sorted(_sources(home.joinpath(path), path.strip("/")), key=lambda source: source[0]):
@@ -36,12 +35,12 @@ def code_digest(*paths: str) -> str:
 
 def package_digest() -> str:
     """Return the digest of all code of Assay, which must be the same in a run and its workers."""
-    entries = resources.files("assay").iterdir()
+    entries = Path(__file__).parent.iterdir()
     code = (e.name for e in entries if e.name.endswith(".py") or (e.is_dir() and not e.name.startswith("_")))
     return code_digest(*sorted(code))
 
 
-def _sources(source: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+def _sources(source: Path, name: str) -> Iterator[tuple[str, Path]]:
     if source.is_file():
         yield name, source
         return

@@ -14,8 +14,10 @@ AssayError                      exit code 4 unless a subclass overrides it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class AssayError(Exception):

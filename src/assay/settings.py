@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
@@ -40,9 +39,12 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
     return cast(T, _read_record(record, None, values, where, ": "))
 
 
+_type_hints = cache(get_type_hints)  # a sweep reads the same records hundreds of times
+
+
 def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str, separator: str) -> object:  # noqa: ANN401 - any settings record
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
-    hints = get_type_hints(kind)
+    hints = _type_hints(kind)
     for key in values:
         if key not in known:
             raise unknown_name(f"{where}: unknown setting", key, sorted(known), "settings", keys=[write_key([key])])
@@ -170,17 +172,23 @@ _PART = re.compile(
 )
 
 
+def _unquote(text: str) -> str:
+    import tomllib
+
+    return next(iter(tomllib.loads(f"{text} = 0")))
+
+
 @lru_cache(maxsize=4096)
 def split_key(key: str) -> tuple[str, ...]:
     """Split a dotted key into its parts; parts that contain dots must be quoted."""
     parts, position = list[str](), 0
     try:
         while match := _PART.match(key, position):
-            parts.append(match["bare"] or next(iter(tomllib.loads(f"{match['quoted']} = 0"))))
+            parts.append(match["bare"] or _unquote(match["quoted"]))
             position = match.end() + 1
             if key[match.end() : position] != ".":
                 break
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # TOMLDecodeError
         position = -1
     if position != len(key) + 1:
         hint = 'use a key such as search.stem.files; quote parts that contain dots: "a.b"'

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from typing import IO, Final
+
+from assay.records import dataclass
 
 #: Terminals that do not know their width report narrower values.
 _MIN_WIDTH = 20

@@ -7,14 +7,14 @@ import json
 import math
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
 from assay.files import read_utf8
+from assay.records import dataclass
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
 _KEY = re.compile(r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
@@ -29,6 +29,8 @@ class TomlFile:
 
 
 def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
+    import tomllib
+
     text = read_utf8(path, ConfigError, hint=hint)
     try:
         return TomlFile(path, text, tomllib.loads(text))

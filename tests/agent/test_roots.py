@@ -85,7 +85,7 @@ def test_several_folders_are_told_apart(tree):
     with pytest.raises(ConfigError, match="several directories are served"):
         roots.find(None)
     (tree / "served" / "c.py").write_text("", encoding="utf-8")
-    with pytest.raises(ConfigError, match="in several served directories"):
+    with pytest.raises(ConfigError, match="several served directories"):
         roots.find("c.py")
 
 

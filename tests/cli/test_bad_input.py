@@ -103,7 +103,7 @@ def test_gold_set_without_a_corpus_says_how_to_name_one(shop, capsys):
         (["--measure", "NDCG"], "nDCG"),
         (["--primary", "nDCG"], "cutoff"),
         (["--baseline", "nobody"], "nobody"),
-        (["-k", "0"], "k = 0"),
+        (["-k", "0"], "-k: expected 1 or more, got 0"),
         (["--phrasings", "cross_module"], "unknown phrasing 'cross_module'"),
         (["--tag", "difficulty=hard:1-99"], "99"),
         (["--config", "nowhere.toml"], "nowhere.toml"),

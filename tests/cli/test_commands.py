@@ -255,8 +255,7 @@ def test_gate_bears_five_percent_of_failures(answers):
 
 
 def test_gate_takes_one_engine(answers, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["gate", answers(40), "--engine", "mine", "--engine", "mine"])
+    assert main(["gate", answers(40), "--engine", "mine", "--engine", "mine"]) == 2
     assert "--engine: given more than once; name one engine" in capsys.readouterr().err
 
 
@@ -334,7 +333,7 @@ def test_plan_from_a_pilot_that_shows_nothing_is_refused(finished_shop, capsys):
     assert code == 0
 
 
-@pytest.mark.parametrize("flag", [["--sd", "nan"], ["--icc", "2"], ["--repositories", "0"], ["--alpha", "0.9"]])
+@pytest.mark.parametrize("flag", [["--icc", "2"], ["--queries", "0"], ["--alpha", "0.9"]])
 def test_plan_from_impossible_assumptions_is_a_usage_error(capsys, flag):
     code, _, err = call(capsys, "plan", "--detect", "0.1", "--sd", "0.3", *flag)
     assert code == 2
@@ -716,15 +715,12 @@ def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys)
     [
         (["run", "a2.toml"], "--config a2.toml"),
         (["run", "word"], ""),
-        (["score", "results", "foo"], ""),
         (["report", "results", "foo"], ""),
     ],
 )
 def test_stray_words_are_refused(shop, capsys, arguments, hint):
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
+    assert main(arguments) == 2
     said = capsys.readouterr().err
-    assert caught.value.code == 2
     assert f"unrecognized arguments: {arguments[-1]}" in said
     assert hint in said
 
@@ -737,7 +733,7 @@ def test_serving_a_folder_without_runs_says_so(shop):
         server.send_signal(signal.SIGINT)
         _, err = server.communicate(timeout=WATCHDOG)
     assert address.startswith("http://127.0.0.1:"), err
-    assert "no runs found yet" in err
+    assert "no runs found" in err
     assert server.returncode in (0, 128 + signal.SIGINT), err  # by when the signal comes
 
 
@@ -758,13 +754,11 @@ def test_serving_a_folder_without_runs_says_so(shop):
         ),
         (["serch", "word"], "unknown command 'serch'", "did you mean 'search'?"),
         (["gold", "lnit"], "assay gold: unknown action 'lnit'", "did you mean 'lint'?"),
-        (["frobnicate"], "unknown command 'frobnicate'", "assay --help lists the commands"),
+        (["frobnicate"], "unknown command 'frobnicate'", "assay --help"),
     ],
 )
 def test_usage_errors_are_two_lines_with_a_suggestion(shop, capsys, arguments, error, hint):
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
+    assert main(arguments) == 2
     assert capsys.readouterr().err == f"error: {error}\nhint: {hint}\n"
 
 
@@ -829,6 +823,5 @@ def test_queries_in_the_same_words_with_other_answers_are_told(shop, capsys):
     ],
 )
 def test_names_of_version_0_1_get_a_hint(capsys, arguments, new):
-    with pytest.raises(SystemExit, match="2"):
-        main(list(arguments))
+    assert main(list(arguments)) == 2
     assert f"hint: renamed to {new!r}" in capsys.readouterr().err

@@ -139,7 +139,7 @@ def test_a_file_of_the_users_is_an_engine_of_a_run_and_called_after_the_file(gre
 def test_check_tells_people_the_same(grep, capsys):
     code, out, err = call(capsys, "check", str(grep), "--quiet")
     assert code == 0
-    for text in ("all in the corpus", "all with lines", "falling", "is file 1", "nothing, as expected", "works"):
+    for text in ("all in the corpus", "all with lines", "falling", "is file 1", "no results, as expected", "works"):
         assert text in out
     assert "unverified: written from version 1.0 of itself" in out
     assert err == ""

@@ -193,7 +193,7 @@ def test_run_without_a_builtin_engine_cannot_be_explained(shop, capsys):
         (["x", "-k", "0"], "1 or more"),
         (["x", "--expect", "shop/tx.py"], "shop/tax.py"),
         (["x", "--expect", "/etc/hostname"], "not in the searched directory"),
-        (["x", "--json", "--jsonl"], "cannot be combined"),
+        (["x", "--json", "--jsonl"], "--jsonl cannot be used with --json"),
         (["x", "--missed"], "--run"),
         (["x", "--run", "results"], "cannot be used with --run"),
         (["--run", "nowhere"], "nowhere"),

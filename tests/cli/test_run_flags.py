@@ -142,7 +142,7 @@ REFUSED = {
     "times side by side": (("--times", "--jobs", "2"), "times = true cannot be combined with jobs"),
     "times in shards": (("--times", "--shard", "1/2"), "cannot measure times with --shard"),
     "times on a cluster": (("--times", "--cluster", "tcp://localhost:1"), "cannot measure times with --cluster"),
-    "fewer than no jobs": (("--jobs", "-1"), "jobs = -1"),
+    "fewer than no jobs": (("--jobs", "-1"), "--jobs: expected 0 or more, got -1"),
 }
 
 

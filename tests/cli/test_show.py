@@ -178,8 +178,11 @@ def test_part_of_another_phrasing_shows_that_phrasing(results, capsys):
         (["results", "total", "--form", "keywrd"], ["keywrd", "keyword"]),
         (["results", "rate", "--form", "keyword"], ["phrasings: human"]),
         (["results", "total", "--engines", "builtn", "keywords"], ["builtn", "builtin"]),
-        (["results", "total", "--engines", "builtin", "keywords", "--engine", "x"], ["cannot be combined"]),
-        (["results", "a", "b", "c"], ["quote it"]),
+        (
+            ["results", "total", "--engines", "builtin", "keywords", "--engine", "x"],
+            ["--engine cannot be used with --engines"],
+        ),
+        (["results", "a", "b", "c"], ['assay show results "part of its text"']),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else None,
 )

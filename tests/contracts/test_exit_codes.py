@@ -351,7 +351,7 @@ def test_2_bad_gold(scratch):
             "a symbol that is not there": gold_case("cart.py::Cart.total", "cart.py::Cart.totall"),
             "a path that climbs": gold_case("shop/receipt.py", "../receipt.py"),
             "a form misspelt": gold_case("keyword: cart total sum", "keywords: cart total sum"),
-            "a measure misspelt": gold_case("[RR@10, Displacement@10]", "[MRR@10]"),
+            "a measure misspelt": gold_case("[RR@10, Displacement@10]", "[NDCG@10]"),
             "a part misspelt": gold_case("split: dev", "split: Sealed"),
             "a corpus that is not there": gold_case("{path: ../shop}", "{path: ../gone}"),
             "a corpus of no kind": gold_case("{path: ../shop}", "{folder: ../shop}"),

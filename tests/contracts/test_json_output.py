@@ -23,6 +23,9 @@ MACHINE = ["assay", "environment", "fingerprint", "machine", "cores", "seconds",
 
 # Commands that accept --json and have no contract here.
 WITHOUT_CONTRACT = {
+    "model install": "needs a network; the record of `model list`",
+    "model remove": "the record of `model list`",
+    "model path": "the record of `model list`",
     "gold": "needs one of its sub-commands",
     "mcp": "speaks the Model Context Protocol on stdout until the client disconnects",
     "serve": "prints its address and serves until stopped",
@@ -274,6 +277,12 @@ def test_cache(documents, tmp_path):
     documents.recorded("cache-verify", "cache", "verify")
     documents.recorded("cache-prune-dry", "cache", "prune", "--to", "0", "--dry-run", hidden=sizes)
     documents.recorded("cache-prune", "cache", "prune", "--to", "0", hidden=sizes)
+
+
+@covers("model", "model list")
+def test_models(documents):
+    found = documents.recorded("models", "model")
+    assert documents.printed("model", "list") == found
 
 
 @covers("doctor")

@@ -17,7 +17,7 @@ from tests.docs.running import DOCS, LANGUAGES, NOT_RUN, Block, blocks, pages, r
 #: What the comment above a TOML block says when it is no assay.toml.
 RECIPE = "a recipe of assay train"
 ROOT = DOCS.parent
-GROUPS = ("gold", "cache", "engines", "ledger")  # commands with actions
+GROUPS = ("gold", "cache", "engines", "ledger", "model")  # commands with actions
 LEAST_WORDS = 3  # of a reason
 #: The pages that `make test` runs; `make nightly` runs the others.
 IN_MAKE_TEST = ("quick-start.md", "guides/ci.md", *(page for page in pages() if page.startswith("coming-from/")))

@@ -52,7 +52,7 @@ def test_first_hour_says_what_the_page_says(ran):
     kappa = re.search(r"Cohen's κ: ann, bob\s+([0-9.]+)", said)
     assert kappa is not None
     assert f"κ = {float(kappa[1]):.2f}" in page
-    assert "29 items added to the set, 14 were rejected" in said
+    assert "29 items added to the set, 14 rejected" in said
     assert "29 proposals become gold, 14 do not" in page
     assert "0 errors" in said
     assert "One label is enough to turn the order" in said

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from assay.engines import make_engine
 from assay.engines.base import MeasuredSession
 from assay.engines.keywords import (
+    FileCounter,
     GitCounter,
-    PythonCounter,
+    IndexCounter,
     RipgrepCounter,
     densest_window,
     query_keywords,
@@ -29,7 +30,7 @@ from tests.processes import HANG, pids_in, time_out, wait_until_gone
 from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
-TOOLS: list[Callable[[Corpus], PythonCounter]] = [PythonCounter]
+TOOLS: list[Callable[[Corpus], FileCounter]] = [FileCounter, IndexCounter]
 TOOLS += [GitCounter] if shutil.which("git") else []
 TOOLS += [RipgrepCounter] if shutil.which("rg") else []
 
@@ -110,7 +111,7 @@ def test_keywords_points_to_the_densest_window(corpus_of: CorpusOf) -> None:
 def test_densest_window_prefers_distinct_words_then_matches_then_the_first(
     text: str, size: int, window: tuple[int, int]
 ) -> None:
-    assert densest_window(text, ["a", "b"], size) == window
+    assert densest_window(text.encode(), ["a", "b"], size) == window
 
 
 @given(st.text(alphabet="ab \n", max_size=40), st.integers(1, 5))
@@ -121,7 +122,7 @@ def test_densest_window_equals_trying_every_line(text: str, size: int) -> None:
         part = "\n".join(lines[start : start + size])
         return sum(word in part for word in "ab"), part.count("a") + part.count("b")
 
-    first, last = densest_window(text, ["a", "b"], size)
+    first, last = densest_window(text.encode(), ["a", "b"], size)
     if "a" in text or "b" in text:
         assert richness(first - 1) == max(richness(start) for start in range(len(lines)))
         assert first <= last < first + size
@@ -132,7 +133,7 @@ def test_counters_agree_on_odd_files(corpus_of: CorpusOf, tracked: bool) -> None
     corpus = corpus_of(FILES)
     if tracked:
         track(corpus)
-    expected = [dict(PythonCounter(corpus).count(word)) for word in WORDS]
+    expected = [dict(FileCounter(corpus).count(word)) for word in WORDS]
     assert expected[0]["nul.bin"] == 2
     assert expected[1] == {
         "a.py": 4,
@@ -182,7 +183,7 @@ def test_counters_agree_when_the_paths_are_too_many_for_one_command_line(corpus_
     folders = "/".join("x" * 100 for _ in range(20))
     corpus = corpus_of({f"{folders}/{n}.py": "json\n" * n for n in range(150)})  # 300 kB of paths
     track(corpus)
-    expected = dict(PythonCounter(corpus).count("json"))
+    expected = dict(FileCounter(corpus).count("json"))
     assert len(expected) == 149
     for tool in TOOLS:
         assert dict(tool(corpus).count("json")) == expected, tool
@@ -196,7 +197,7 @@ _texts = st.text(alphabet="abAB_é \n\0", max_size=30)
 def test_counters_agree_on_random_corpora(corpus_of: CorpusOf, contents: list[str], words: list[str]) -> None:
     corpus = corpus_of({f"f{n}.py": text for n, text in enumerate(contents)})
     track(corpus)
-    reference = PythonCounter(corpus)
+    reference = FileCounter(corpus)
     for tool in TOOLS[1:]:
         counter = tool(corpus)
         for word in words:

@@ -19,7 +19,7 @@ def test_killed_run_resumes_to_the_bytes_of_an_undisturbed_one(swept, kills):
     assert written(swept.folder / out) == swept.results
     cells = json.loads((swept.folder / out / "timings.json").read_text())["cells"]
     reasons = {cell["reason"] for cell in cells}
-    assert {"taken from earlier work", "cells ran side by side"} <= reasons
+    assert {"taken from the cache of an earlier run", "cells ran side by side"} <= reasons
     assert not (swept.folder / out / ".unfinished").exists()
 
 

@@ -9,9 +9,9 @@ from assay.experiment.ledger import (
     AcceptanceRule,
     Ledger,
     MeasuredChange,
-    as_mapping,
-    from_mapping,
+    add_entries,
     make_entry,
+    read_ledger,
 )
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
@@ -68,7 +68,7 @@ def _other_again():
     return replace(MADE, engines=tuple(again if e.name == "other" else e for e in MADE.engines))
 
 
-def test_ledger_says_it_and_remembers():
+def test_ledger_says_it_and_remembers(tmp_path):
     engines = {engine.name: engine for engine in MADE.engines}
     rows = {row.engine: row for row in compare_engines(MADE, CLAIM).rows}
     made = {
@@ -80,7 +80,9 @@ def test_ledger_says_it_and_remembers():
         )
         for name in ("twin", "other")
     }
-    read = {name: from_mapping(as_mapping(entry), "here") for name, entry in made.items()}
+    path = tmp_path / "ledger.jsonl"
+    add_entries(path, list(made.values()))
+    read = dict(zip(made, read_ledger(path).entries, strict=True))
     assert read["twin"].evidence.identical
     assert not read["other"].evidence.identical
     book = to_markdown(ledger_document(Ledger(Path("ledger.jsonl"), tuple(read.values()))))

@@ -74,6 +74,9 @@ def test_measure_repr_round_trips(measure):
         ('nDCG(rule="semble")@10', "nDCG(rule=semble)@10"),
         ("nDCG(rule=octocode)@10", "nDCG(level=lines,rule=octocode)@10"),
         ("RR(rule=pyckle)@5", "RR(rule=pyckle)@5"),
+        ("MRR@10", "RR@10"),
+        ("recall(level=lines)@10", "R(level=lines)@10"),
+        ("MAP@10", "AP@10"),
         ("Hit(grade=2)@5", "Hit(grade=2)@5"),
         ("SpanR@10", "SpanR(iou=0.3)@10"),
         ("RecallAtTokens(2000)", "RecallAtTokens(2000)"),
@@ -102,7 +105,7 @@ def test_measure_call_and_text_mean_the_same():
     [
         ("nDGC@10", ["nDGC", "RankGap", "did you mean nDCG?"]),
         ("ndcg@10", ["did you mean nDCG?"]),
-        ("MRR@10", ["did you mean RR?"]),
+        ("Accuracy@10", ["did you mean Hit?"]),
         ("nDCG", ["needs a cutoff", "nDCG@10"]),
         ("Any(Hit)", ["needs a cutoff"]),
         ("nDCG(levl=lines)@10", ["levl", "level, rule", "did you mean level?"]),

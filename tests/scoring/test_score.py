@@ -231,7 +231,7 @@ def test_evaluation_means_use_the_queries_that_name_the_measure(make_run, hits, 
 
 
 def test_evaluation_measures_say_whose_name_is_wrong(make_run, targets):
-    run = make_run([Query("p", {"human": "?"}, targets("a"), measures=("MRR@10",), line=7)], {})
+    run = make_run([Query("p", {"human": "?"}, targets("a"), measures=("Accuracy@10",), line=7)], {})
     with pytest.raises(ConfigError, match="gold/p") as caught:
         evaluation_measures(run.suite)
     assert caught.value.line == 7

@@ -149,7 +149,7 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
         ({"value": "2"}, 400, "expected text as 'reason'"),
         ({"value": 2, "reason": "x"}, 400, "expected text as 'value'"),
         ({"value": "2", "reason": "x", "as": "../ada"}, 400, "invalid reviewer name"),
-        ({"value": "2", "reason": "x", "as": ""}, 400, "the request names no reviewer"),
+        ({"value": "2", "reason": "x", "as": ""}, 400, "the request has no reviewer name"),
         ({"value": "2", "reason": "x", "as": "ADA"}, 400, "differs only in case from the existing 'ada'"),
         ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
         ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),

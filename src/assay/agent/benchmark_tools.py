@@ -57,7 +57,7 @@ _PROGRESS_SECONDS = 0.25  # between two progress notifications
 
 
 class Benchmarks:
-    """The tools `run_benchmark` and `read_report`; benchmarks run one at a time."""
+    """Tools `run_benchmark` and `read_report`; benchmarks run one at a time."""
 
     def __init__(self, roots: Roots, spec: Spec | None = None) -> None:
         self._roots = roots
@@ -208,7 +208,7 @@ class Benchmarks:
             location = self._roots.find(text)
         real = location.real
         if real.exists() and (not real.is_dir() or any(real.iterdir())):
-            raise ConfigError("is not an empty directory", file=location.path, hint="name a new directory as out")
+            raise ConfigError("expected an empty directory", file=location.path, hint="name a new directory as out")
         return real
 
     def _check_served(self, suite: Suite) -> None:
@@ -223,7 +223,7 @@ class Benchmarks:
 
 
 class RunMonitor:
-    """The last progress of a run, and its cancellation."""
+    """Progress callback that stores the last progress and stops a cancelled run."""
 
     def __init__(self) -> None:
         self.last: Progress | None = None

@@ -36,13 +36,13 @@ class RootedPath:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The served directories, resolved and without duplicates."""
+    """Served directories, resolved and without duplicates."""
 
     directories: tuple[Path, ...]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Roots:
-        """Check and resolve the named directories; without any, the current directory."""
+        """Return the named directories, by default the current one; raise ConfigError if one does not exist."""
         directories = []
         for text in [*texts] or ["."]:
             if not Path(text).is_dir():
@@ -59,15 +59,15 @@ class Roots:
         candidates = [] if "\0" in text else [directory / text for directory in self.directories]
         found = list(dict.fromkeys(rooted for path in candidates if (rooted := self._locate(path))))
         if not found:
-            raise ConfigError("is outside the served directories", file=_printable(text), hint=f"served: {self}")
+            raise ConfigError("path is outside the served directories", file=_printable(text), hint=f"served: {self}")
         existing = [rooted for rooted in found if rooted.real.exists()]
         if len(existing) > 1:
             hint = "write it as an absolute path"
-            raise ConfigError("is in several served directories", file=_printable(text), hint=hint)
+            raise ConfigError("path exists in several served directories", file=_printable(text), hint=hint)
         return (existing or found)[0]
 
     def find_existing(self, text: str | None, kind: str) -> RootedPath:
-        """Resolve a path that must exist; the error calls a missing path a `kind`."""
+        """Resolve a path that must exist; `kind` is its noun in the error."""
         rooted = self.find(text)
         if not rooted.real.exists():
             hint = f"write it relative to {rooted.root}, or absolute"

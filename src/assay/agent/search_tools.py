@@ -140,7 +140,7 @@ class SearchTools:
 
 
 class IndexCache:
-    """The open index of a directory, reopened when a file changes."""
+    """Open index of a directory, reopened when a file changes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -48,7 +48,7 @@ _SHUTDOWN_SECONDS: Final = 2  # for calls in progress: a search ends, a benchmar
 
 
 def make_server(roots: Roots, spec: Spec | None = None) -> AgentServer:
-    """Make the server of some directories; engines are loaded by the first call."""
+    """Return a server of the directories; engines are loaded by the first call."""
     tools, benchmarks = SearchTools(roots), Benchmarks(roots, spec)
     server = AgentServer(
         name="assay",
@@ -73,7 +73,7 @@ def make_server(roots: Roots, spec: Spec | None = None) -> AgentServer:
 
 
 class AgentServer(MCPServer[Any]):
-    """An MCP server with readable errors for unknown tools and wrong arguments."""
+    """MCP server with readable errors for unknown tools and wrong arguments."""
 
     benchmarks: Benchmarks
 
@@ -102,7 +102,7 @@ def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """The address of the HTTP server, the names of this machine, and the required token."""
+    """Address of the HTTP server, names of this machine, and the required token."""
 
     host: str
     port: int

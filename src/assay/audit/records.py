@@ -23,7 +23,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """A share of cases with its Wilson interval."""
+    """Share of cases with its Wilson interval."""
 
     count: int
     of: int
@@ -37,7 +37,7 @@ class Proportion:
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """The result of a check for one law, a property that engines must have."""
+    """Result of a check of one law: a property that rankings must have."""
 
     check: str
     law: str  # a few words; check and law identify the finding
@@ -136,7 +136,7 @@ class AuditConfig:
 
 @dataclass(frozen=True, slots=True)
 class ReproCommand:
-    """The arguments of an audit, for the commands that reproduce its findings."""
+    """Arguments of an audit, repeated in the commands that reproduce its findings."""
 
     engine: str
     corpus: str = ""  # default: this directory, or the corpus of the gold set

@@ -27,7 +27,7 @@ from assay.types import Corpus, Query
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """A named group of laws and the function that checks them."""
+    """Named group of laws and the function that checks them."""
 
     name: str
     about: str

@@ -50,7 +50,7 @@ class AuditTarget:
 
 @dataclass(frozen=True, slots=True)
 class AuditRanking:
-    """The outcome of one query, with unnormalized results."""
+    """Outcome of one query, with unnormalized results."""
 
     status: Status
     hits: tuple[Hit, ...] = ()  # as returned by the engine
@@ -67,7 +67,7 @@ class AuditRanking:
 
     @property
     def outcome(self) -> tuple[Status, tuple[Span, ...]]:
-        """The status and the locations, which must be equal for equal queries."""
+        """Status and locations, which are equal for equal queries of a deterministic engine."""
         return self.status, self.locations
 
     def text(self, limit: int) -> str:
@@ -115,7 +115,7 @@ def shuffle(items: Sequence[_Item], seed: int) -> list[_Item]:
 
 
 class RankingReader:
-    """A converter of query outcomes that removes results in the gold file and the configuration."""
+    """Converter of query outcomes to rankings, without results in the gold file and the configuration."""
 
     def __init__(self, target: AuditTarget, corpus: Corpus) -> None:
         self._ours = target.ours
@@ -140,19 +140,19 @@ class EngineClient:
         return self._read(query_session(self._session, query, k, self._config.timeout))
 
     def query_filtered(self, query: str, k: int, search_filter: SearchFilter) -> AuditRanking | None:
-        """Query with a filter; None if the engine does not support the filter."""
+        """Send a query with a filter; return None if the engine does not support the filter."""
         outcome = query_filtered(self._session, query, k, search_filter, self._config.timeout)
         return None if outcome is None else self._read(outcome)
 
     def update(self, corpus: Corpus) -> AuditRanking | None:
-        """Update the index to changed files; None if the engine has no update."""
+        """Update the index to changed files; return None if the engine has no update."""
         outcome = update_session(self._session, corpus, self._config.index_timeout)
         self.corpus, self._read = corpus, RankingReader(self._target, corpus)
         return None if outcome is None else self._read(outcome)
 
 
 class AuditSessions(ExitStack):
-    """The sessions of an audit, their cached rankings and temporary copies of the corpus."""
+    """Sessions of an audit, their cached rankings and temporary copies of the corpus."""
 
     def __init__(self, target: AuditTarget, config: AuditConfig) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class AuditSessions(ExitStack):
 
     @property
     def main(self) -> EngineClient:
-        """The session that most checks share, opened on first use."""
+        """Session that most checks share, opened on first use."""
         if self._main is None:
             self._main = self.enter_context(self.session())
         return self._main
@@ -204,7 +204,7 @@ class AuditSessions(ExitStack):
 
     @property
     def is_remote(self) -> bool:
-        """Whether the engine is a server that Assay did not start, on files that Assay does not provide."""
+        """Return whether the engine is a server that Assay did not start."""
         engine = self.target.engine
         return not engine.private and bool(engine.config.get("url"))
 

@@ -13,6 +13,7 @@ from shutil import disk_usage, get_terminal_size, which
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from assay.cli.arguments import reject_flags, require_flag
 from assay.cli.options import load_config, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
@@ -35,23 +36,23 @@ from assay.web.reviewers import port_file
 from assay.web.runs import RunList
 
 
-def init_command(args: Namespace) -> int:
+def init_command(args: Namespace) -> None:
     config, gold = Path(args.folder) / "assay.toml", Path(args.folder) / "gold.yaml"
     for path in (config, gold):
         if path.exists():
-            raise ConfigError("file already exists", file=path, hint="edit it, or remove it and repeat `assay init`")
+            raise ConfigError("file already exists", file=path, hint="remove it and repeat `assay init`, or edit it")
     corpus = open_corpus(parse_spec(str(Path(args.folder))))
     text, drafts, sources = starter_gold(corpus)
     write_atomic(gold, text)
     write_atomic(config, starter_config())
     origins = {"history": "commits", "docs": "documents", "rules": "messages", "comments": "comments", "names": "names"}
     counts = ", ".join(f"{count} from {origins[how]}" for how, count in sources.items())
-    few = "Fewer than 30: the history and the texts of this code yield no more. Add questions of your own."
+    few = f"Fewer than {DraftRules.count} drafts: this code and its history have no more. Add your own questions."
     blocks: list[Block | str] = [
         f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
         *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),
-        f"{config}: the experiment. Add your engine under [engines.NAME].",
-        "Then: assay gold review (accept, reword or reject each draft), or assay run",
+        f"{config}: the configuration. Add your engine under [engines.NAME].",
+        "Then: `assay gold review` to accept, edit or reject each draft; `assay run` to compare engines",
     ]
     data = {
         "schema": "assay/init/1",
@@ -61,14 +62,13 @@ def init_command(args: Namespace) -> int:
         "sources": sources,
     }
     emit_blocks(args, "A first gold set", blocks, data)
-    return 0
 
 
 def doctor_command(args: Namespace) -> int:
     checks = [
         _check("python", "ok", f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"),
         _check_tool("git", "needed for git corpora and tracked files", "install git"),
-        _check_tool("rg", "makes the keywords engine faster", "install ripgrep, or `pip install ripgrep`"),
+        _check_tool("rg", "needed by the ripgrep presets", "install ripgrep, or `pip install ripgrep`"),
         _check_tool("npm", "needed for npm: corpora", "install Node.js"),
         _check_cache(),
         _check_stdlib(),
@@ -152,7 +152,7 @@ def _check_config() -> dict[str, object]:
     return _check(FILE, "ok", f"{path}: {len(spec.entries())} engines, {len(spec.gold)} gold sources")
 
 
-def show_command(args: Namespace) -> int:
+def show_command(args: Namespace) -> None:
     store = Store()
     known = {kind.name: kind for kind in KINDS}
     usage = [(entry, known[entry.kind]) for entry in store.usage()]
@@ -178,7 +178,6 @@ def show_command(args: Namespace) -> int:
         ],
     }
     emit_blocks(args, f"The cache at {data['folder']}", _cache_blocks(data), data)
-    return 0
 
 
 def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
@@ -203,7 +202,7 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
     yield table(["Kind", "Description", "Rebuilt by"], [[kind.name, kind.about, kind.anew] for kind in KINDS])
 
 
-def prune_command(args: Namespace) -> int:
+def prune_command(args: Namespace) -> None:
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
     known = [kind.name for kind in KINDS]
@@ -212,16 +211,13 @@ def prune_command(args: Namespace) -> int:
             hint = did_you_mean(kind, known) or f"kinds: {', '.join(sorted(known))}"
             raise ConfigError(f"--kind: unknown kind {kind!r}", hint=hint)
     if most is None and age is None and not {kind.name for kind in LIMITED}.issuperset(args.kind):
-        raise ConfigError("--kind requires --to or --older-than here", hint="add --to SIZE or --older-than AGE")
+        raise ConfigError("pruning these kinds requires --to or --older-than", hint="add --to SIZE or --older-than AGE")
     pruned = Store().prune(most, age, args.kind, dry_run=args.dry_run)
     removed = "would be removed" if args.dry_run else "removed"
     text = f"{pluralize(pruned.entries, 'entry', 'entries')} {removed}, {_format_size(pruned.bytes)}"
-    text += f"; {_format_size(pruned.left)} left."
-    if pruned.held:
-        text += f" In use, not removed: {pruned.held}."
+    text += f"; {_format_size(pruned.left)} left." + (f" {pruned.held} in use were kept." if pruned.held else "")
     data = {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **asdict(pruned)}
-    emit_blocks(args, "The cache, pruned", [text], data)
-    return 0
+    emit_blocks(args, "Pruned the cache", [text], data)
 
 
 def verify_command(args: Namespace) -> int:
@@ -230,10 +226,10 @@ def verify_command(args: Namespace) -> int:
     plain = {kind.name for kind in KINDS if kind.workspace or kind.name == "old"}
     checked = sum(entry.entries for entry in store.usage() if entry.kind not in plain)
     broken = store.verify()
-    outcome = f"{len(broken)} broken and removed" if broken else "none is broken"
-    removed = (Paragraph(f"{name} was broken and removed; it is rebuilt when needed", "warning") for name in broken)
+    outcome = f"{len(broken)} broken and removed" if broken else "none broken"
+    removed = (Paragraph(f"removed the broken {name}; it is rebuilt when needed", "warning") for name in broken)
     data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
-    emit_blocks(args, "The cache, checked", (f"{pluralize(checked, 'artifact')} checked; {outcome}.", *removed), data)
+    emit_blocks(args, "Verified the cache", (f"{pluralize(checked, 'artifact')} checked; {outcome}.", *removed), data)
     return AssayError.exit_code if broken else 0
 
 
@@ -249,34 +245,28 @@ def _format_day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
-def serve_command(args: Namespace) -> int:
+def serve_command(args: Namespace) -> None:
     directories = [Path(name) for name in args.folders or [load_config(args).directory]]
     routes = explorer_routes(directories, review=args.gold is not None)
     if args.gold is not None:
-        from assay.cli.gold.vote import open_review, warn_truncated, workspace_routes
-        from assay.gold.review.votes import ReviewRules
+        from assay.cli.gold.review import workspace_routes
+        from assay.cli.gold.vote import open_review
 
-        workspace = open_review(Path(args.gold), None)
-        warn_truncated(workspace)
-        routes += workspace_routes(workspace, ReviewRules(None))
+        routes += workspace_routes(open_review(Path(args.gold), None), None)
     if not RunList(directories).scan():
-        info(args, "no runs found yet; the page lists them as `assay run` writes them")
+        info(args, "no runs found; new runs appear on the page")
     facts = {"folders": [str(directory.resolve()) for directory in directories], "gold": args.gold}
     serve_until_stopped(args, routes, "/", facts, port_file(Path(args.gold)) if args.gold else None)
     info(args, "\nstopped")
-    return 0
 
 
-def mcp_command(args: Namespace) -> int:
-    if args.json:
-        raise ConfigError("--json cannot be used with `assay mcp`", hint="remove --json")
-    if args.allow_remote and args.http is None:
-        raise ConfigError("--allow-remote requires --http", hint="add --http HOST:PORT, or remove --allow-remote")
+def mcp_command(args: Namespace) -> None:
+    reject_flags(args, "`assay mcp`", "json")
+    require_flag(args, "http", "allow_remote")
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
-        message = f"`assay mcp` needs the package mcp, which cannot be imported: {error}"
-        raise SetupError(message, hint=install_hint("mcp")) from error
+        raise SetupError(f"cannot import the package mcp: {error}", hint=install_hint("mcp")) from error
     from assay.agent.context import Roots
     from assay.agent.server import TOKEN, ListenAddress, make_server, serve_http, serve_stdio
     from assay.experiment.spec import load_spec
@@ -289,4 +279,3 @@ def mcp_command(args: Namespace) -> int:
         serve_stdio(server)
     else:
         serve_http(server, address, lambda url: info(args, f"serving {roots} on {url}"))
-    return 0

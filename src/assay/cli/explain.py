@@ -8,8 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from assay.cli.arguments import reject_flags, require_flag
 from assay.cli.output import ResultPrinter, clean, emit_blocks, format_headline, info, result_printer, write_result
-from assay.cli.search import check_count, check_query, open_index, path_inside
+from assay.cli.search import check_query, open_index, path_inside
 from assay.errors import ConfigError, closest_match
 from assay.search import Index, Per
 from assay.search.results import rank_rows
@@ -22,15 +23,14 @@ if TYPE_CHECKING:
 _LEAST = 1e-9  # smaller changes of a score are rounding
 
 
-def explain_command(args: Namespace) -> int:
+def explain_command(args: Namespace) -> None:
     if args.run is not None:
-        return _explain_run(args)
-    if args.missed or args.engine:
-        raise ConfigError("--missed and --engine require --run", hint="add --run DIRECTORY")
-    if args.json and args.jsonl:
-        raise ConfigError("--json and --jsonl cannot be combined", hint="remove one of them")
-    query = check_query(args.query)
-    k = check_count("-k", 10 if args.k is None else args.k)
+        _explain_run(args)
+        return
+    require_flag(args, "run", "missed", "engine")
+    if args.json:
+        reject_flags(args, "--json", "jsonl")
+    query, k = check_query(args.query), args.k or 10
     index = open_index(args)
     expect = None if args.expect is None else _expected_path(index, args.expect)
     trace = index.explain(query, per=args.per, k=k, expect=expect)
@@ -39,7 +39,7 @@ def explain_command(args: Namespace) -> int:
         head = {"schema": "assay/explain/1", "query": trace.query.text, "per": trace.per}
         data = {**head, **asdict(trace.waterfall()), "expect": None if lost is None else asdict(lost)}
         write_result(json.dumps(data, ensure_ascii=False, indent=1))
-        return 0
+        return
     if args.jsonl:
         lines = [*trace.json_lines(), *([] if lost is None else [json.dumps({"expect": asdict(lost)})])]
     else:
@@ -49,7 +49,6 @@ def explain_command(args: Namespace) -> int:
             *([] if lost is None else _format_loss(printer, index, lost)),
         ]
     write_result("\n".join(lines))
-    return 0
 
 
 def _expected_path(index: Index, text: str) -> str:
@@ -115,23 +114,17 @@ def _format_loss(printer: ResultPrinter, index: Index, lost: LostFile) -> Iterat
         yield "rank after each stage: " + ", ".join(f"{stage} {rank or '–'}" for stage, rank in lost.ranks)
 
 
-def _explain_run(args: Namespace) -> int:
+def _explain_run(args: Namespace) -> None:
     from assay.cli.options import read_results, split_today
     from assay.gold.split import refuse_sealed
 
-    for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):
-        if given is not None:
-            raise ConfigError(f"{flag} cannot be used with --run", hint="remove it")
-    if args.jsonl or args.set:
-        raise ConfigError("--jsonl and --set cannot be used with --run", hint="remove them")
-    if args.k is not None or args.path != ".":
-        raise ConfigError("-k and PATH cannot be used with --run", hint="remove them")
+    args.path = None if args.path == "." else args.path
+    reject_flags(args, "--run", "query", "path", "k", "expect", "jsonl", "config", "set")
     run = read_results(args.run)
     refuse_sealed(split_today(run.suite), "explaining what was missed")
     data = _diagnose(args, run)
     title = f"Missed queries of {Path(args.run)}"
     emit_blocks(args, title, _diagnosis_blocks(data, listed=args.missed), {"schema": "assay/explain-run/1", **data})
-    return 0
 
 
 def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:

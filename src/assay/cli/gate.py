@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from assay.cli.options import claim_for, default_results, log_run_access, read_results, reject_flags
+from assay.cli.arguments import reject_flags, require_flag
+from assay.cli.options import claim_for, default_results, log_run_access, read_results
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, NotComparableError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
@@ -35,10 +36,12 @@ _PYCKLE = re.compile(r'\s*\{\s*("mrr_at_10"\s*:[^,]*,\s*)?"results"\s*:')
 
 
 def gate_command(args: Namespace) -> int:
-    _check_flags(args)
+    require_flag(args, "github", "no_comment")
     args.results = args.results or [default_results(args)]
     if args.write_baseline:
-        return _write_baseline(args)
+        reject_flags(args, "--write-baseline", "against", "require", "strict", "github", "engine", "history")
+        _write_baseline(args)
+        return 0
     try:
         if args.made_by:
             _check_made(Path(args.made_by))
@@ -52,6 +55,7 @@ def gate_command(args: Namespace) -> int:
             github.write_job_output(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
+    data["checks"] = [asdict(check) | ({"exit_code": 0} if check.passed else {}) for check in gate.checks]
     show = _show_command(args, gate)
     emit(args, gate_document(gate, show) if args.full else gate_summary(gate, show), data)
     if args.github:
@@ -75,17 +79,7 @@ def _show_command(args: Namespace, gate: Gate) -> str:
     return shlex.join(["assay", "show", "--engine", engine, run])
 
 
-def _check_flags(args: Namespace) -> None:
-    if args.no_comment and not args.github:
-        raise ConfigError("--no-comment means nothing without --github", hint="leave it out")
-    judging = ("against", "require", "strict", "github", "engine", "history")
-    for flag in judging if args.write_baseline else ():
-        if getattr(args, flag):
-            message = f"--write-baseline judges nothing, and --{flag.replace('_', '-')} asks for it"
-            raise ConfigError(message, hint="give one of the two")
-
-
-def _write_baseline(args: Namespace) -> int:
+def _write_baseline(args: Namespace) -> None:
     runs, name = _read_repeats(args.results)
     claim = claim_for(runs[0], args)
     scores = gather(runs, claim.measures, name)
@@ -96,7 +90,6 @@ def _write_baseline(args: Namespace) -> int:
     text = f"{pluralize(queries, 'query', 'queries')} of {engines}{repeats}, written to {args.write_baseline}."
     data = {"file": args.write_baseline, "repeats": scores.repeats, "queries": queries}
     emit_blocks(args, "assay gate: baseline written", [text], {"schema": "assay/baseline-written/1", **data})
-    return 0
 
 
 def _read_repeats(paths: Sequence[str]) -> tuple[list[Run], str]:
@@ -106,7 +99,7 @@ def _read_repeats(paths: Sequence[str]) -> tuple[list[Run], str]:
 
 
 def _check_made(path: Path) -> None:
-    """Raise the error that the run ended with, if it did: the results on disk are those of an earlier run."""
+    """Raise the error of a failed run; the results on disk are those of an earlier one."""
     import json
 
     try:
@@ -114,7 +107,7 @@ def _check_made(path: Path) -> None:
     except (OSError, ValueError, RecursionError):
         data = {}
     if not isinstance(data, dict) or "schema" not in data:
-        raise SetupError("the run wrote no result", file=path, hint="see its log")
+        raise SetupError("expected the output of `assay run --json`", file=path, hint="see the log of the run")
     if data["schema"] != "assay/error/1":
         return
     file, line, hint, code = (data.get(key) for key in ("file", "line", "hint", "exit_code"))
@@ -139,7 +132,7 @@ def _judge(args: Namespace, runs: list[Run], name: str, history: Path | None) ->
     if old is not None:
         comparison = compare_evidence(old, new, claim, args.engine)
     elif args.baseline or not thresholds:
-        # the runner-up of several engines is no standard for the others
+        # by default, several engines are compared with a reference instead of their runner-up
         baseline = claim.baseline or reference_baseline(runs[0])
         comparison = compare_within(new, replace(claim, baseline=baseline), args.engine)
     gate = judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
@@ -162,9 +155,7 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
     reject_flags(args, "two runs", "baseline")
     files = [path for path in args.against if Path(path).is_file()]
     if files and len(args.against) > 1:
-        raise ConfigError(
-            "a baseline file cannot be combined with other runs", hint="name one file, or directories only"
-        )
+        raise ConfigError("expected one baseline file, or run directories only", hint="pass one --against FILE")
     if files:
         path = Path(files[0])
         text = read_utf8(path)
@@ -173,15 +164,15 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
         return gather([_pyckle_run(text, path, run)], measures, files[0])
     for path in map(Path, args.against):
         if path.suffix == ".json" and not path.exists():
-            hint = f"make one with `assay gate FOLDER --write-baseline {path}`, from the run to compare with"
-            raise ConfigError("there is no such baseline file", file=path, hint=hint)
+            hint = f"record one from an earlier run: assay gate old-results --write-baseline {path}"
+            raise ConfigError("no such baseline file", file=path, hint=hint)
     old, name = _read_repeats(args.against)
     require_comparable(old[0], run)
     return gather(old, measures, name)
 
 
 def _pyckle_run(text: str, path: Path, run: Run) -> Run:
-    """Return the run with the rankings of an eval_results.json as those of every engine under test."""
+    """Return a copy of the run in which every candidate has the rankings of an eval_results.json."""
     from assay.engines.runfile import read_pyckle
 
     found = read_pyckle(text, str(path))
@@ -194,7 +185,7 @@ def _pyckle_run(text: str, path: Path, run: Run) -> Run:
         missing = [query for _, query in asked if query not in found]
         if missing:
             message = f"no result for {len(missing)} of {len(asked)} queries, e.g. {missing[0]!r:.80}"
-            raise NotComparableError(message, file=path, hint="measure all queries of the gold set again")
+            raise NotComparableError(message, file=path, hint="repeat the evaluation with all queries of the gold set")
         rankings = tuple(Ranking(one.gold, one.query, one.form, found[query][: run.k]) for one, query in asked)
         engines.append(EngineRun(engine.name, rankings))
     return replace(run, engines=tuple(engines))

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from assay.cli.options import claim_flags, default_results, load_config, read_results, split_today
 from assay.cli.output import emit, emit_blocks, info, pluralize, warn, write_result
 from assay.errors import GoldError
-from assay.experiment import ablation
 from assay.experiment import ledger as ledgers
+from assay.experiment.ablation import spent_warning
 from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import sealed_queries
@@ -27,17 +27,16 @@ from assay.report.render.markup import to_markdown
 from assay.types import Suite
 
 
-def list_command(args: Namespace) -> int:
+def list_command(args: Namespace) -> None:
     ledger = ledgers.read_ledger(_find_ledger(args).path)
     document = ledger_document(ledger)
     if getattr(args, "markdown", False) and not args.json:
         write_result(to_markdown(document).removesuffix("\n"))
     else:
         emit(args, document, ledger_json(ledger))
-    return 0
 
 
-def add_command(args: Namespace) -> int:
+def add_command(args: Namespace) -> None:
     plan = _find_ledger(args)
     ledgers.read_ledger(plan.path)
     args.results = args.results or default_results(args)
@@ -66,7 +65,6 @@ def add_command(args: Namespace) -> int:
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
         info(args, "the two engines have the same settings: did the program itself change?")
-    return 0
 
 
 def _log_sealed(suite: Suite, engine: str) -> None:
@@ -78,27 +76,25 @@ def _log_sealed(suite: Suite, engine: str) -> None:
         )
 
 
-def show_command(args: Namespace) -> int:
+def show_command(args: Namespace) -> None:
     entry = ledgers.find_entry(ledgers.read_ledger(_find_ledger(args).path), args.number)
     emit(args, entry_document(entry), entry_json(entry))
-    return 0
 
 
 def verify_command(args: Namespace) -> int:
     path = _find_ledger(args).path
     scanned = ledgers.scan(path)
-    notes = ledgers.scan_notes(path, scanned)
     problems = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in scanned.problems]
-    entries = pluralize(len(scanned.links), "entry", "entries")
+    entries = pluralize(len(scanned.lines), "entry", "entries")
     title = f"{path}: {pluralize(len(problems), 'problem')}" if problems else f"{path}: {entries}, no problems"
     data = {
         "schema": "assay/ledger-verify/1",
         "file": str(path),
-        "entries": len(scanned.links),
+        "entries": len(scanned.lines),
         "problems": [asdict(problem) for problem in scanned.problems],
-        "notes": list(notes),
+        "notes": list(scanned.notes),
     }
-    emit_blocks(args, title, (*problems, *(Paragraph(note, "warning") for note in notes)), data)
+    emit_blocks(args, title, (*problems, *(Paragraph(note, "warning") for note in scanned.notes)), data)
     return 2 if problems else 0
 
 
@@ -117,5 +113,5 @@ def add_to_ledger(
     info(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
     spent = sorted({part for entry in added for part in entry.spent})
     if spent:
-        warn(f"{plan.path}: entry {numbers}: {ablation.spent_warning(spent).text}")
+        warn(f"{plan.path}: entry {numbers}: {spent_warning(spent)}")
     return added

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.arguments import K_MEASURES
+from assay.cli.arguments import K_MEASURES, require_flag
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 def claim_flags(args: Namespace) -> dict[str, Any]:
     """Return the values of the analysis plan's flags; None for flags that are absent."""
-    flags = {key: key for key in ("primary", "level", "baseline", "margin", "alpha", "seed")}
-    given = {key: getattr(args, flag, None) for key, flag in {**flags, "cluster": "cluster_by"}.items()}
+    given = {key: getattr(args, key, None) for key in ("primary", "level", "baseline", "margin", "alpha", "seed")}
     at_cutoffs = (f"{name}@{k}" for name in K_MEASURES for k in getattr(args, "k_values", None) or ())
-    return given | {"measures": (*(getattr(args, "measure", None) or ()), *at_cutoffs) or None}
+    measures = (*(getattr(args, "measure", None) or ()), *at_cutoffs) or None
+    return given | {"cluster": getattr(args, "cluster_by", None), "measures": measures}
 
 
 def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
@@ -57,28 +57,18 @@ def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
-def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
-    """Raise ConfigError if one of the flags is given."""
-    for flag in given_flags(args, *flags):
-        name = flag.upper() if flag == "results" else f"--{flag.replace('_', '-')}"
-        raise ConfigError(f"{name} cannot be used with {purpose}", hint=f"remove {name}")
-
-
 def read_results(directory: str) -> Run:
     path = Path(directory)
     if not path.is_dir():
         problem = "expected a results directory, got a file" if path.exists() else "no such directory"
-        raise ConfigError(problem, file=path, hint="pass a directory written by `assay run`")
+        raise ConfigError(problem, file=path, hint="pass a directory that `assay run` wrote")
     return read_run(path)
 
 
 def load_one_set(path: Path) -> GoldSet:
     if not path.is_file():
-        raise GoldError(
-            "expected a file, got a directory" if path.is_dir() else "no such file",
-            file=path,
-            hint="pass one gold file",
-        )
+        problem = "expected a file, got a directory" if path.is_dir() else "no such file"
+        raise GoldError(problem, file=path, hint="pass one gold file")
     from assay.gold import load_gold
 
     golds = load_gold(path).golds
@@ -97,7 +87,7 @@ def log_run_access(args: Namespace, run: Run, command: str) -> None:
     from assay.gold.access_log import log_saved_access
 
     if not log_saved_access(run.suite, command, [engine.name for engine in run.engines]):
-        info(args, f"{sealed} sealed queries are in this run; their gold file is missing, so the access is not logged")
+        info(args, f"cannot log the access to {sealed} sealed queries of this run: their gold file is missing")
 
 
 def split_today(suite: Suite) -> Suite:
@@ -168,7 +158,7 @@ def default_results(args: Namespace) -> str:
     return load_config(args).out
 
 
-def default_set(args: Namespace, given: str | None) -> str:
+def default_set(args: Namespace, given: str | None = None) -> str:
     """Return the given gold file, or else the only one that assay.toml names."""
     if given:
         return given
@@ -190,10 +180,8 @@ def load_experiment(args: Namespace) -> Spec:
 
 
 def endpoint_of(args: Namespace) -> Endpoint | None:
-    if bool(args.endpoint) != bool(args.model):
-        raise ConfigError("--endpoint and --model require each other", hint="use --endpoint URL --model NAME")
-    if args.token_env and not args.endpoint:
-        raise ConfigError("--token-env requires --endpoint", hint="add --endpoint URL, or remove --token-env")
+    require_flag(args, "endpoint", "model", "token_env")
+    require_flag(args, "model", "endpoint")
     from assay.chat import Endpoint
 
     return Endpoint(args.endpoint, args.model, args.token_env) if args.endpoint else None
@@ -203,7 +191,7 @@ def open_page(args: Namespace, url: str, name: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        info(args, f"no browser found; open {name} manually")
+        info(args, f"cannot start a browser; open {name} in one")
 
 
 def serve_until_stopped(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gc
 import io
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block, Document, Table
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
 def emit(args: Namespace, document: Document, data: Mapping[str, object]) -> None:
     """Print a result: the document, or its data with `--json`."""
     if args.json:
+        import json
+
         from assay.report.render.text import plain
 
         write_result(quote_json(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False)))
@@ -143,8 +143,7 @@ _TAB: Final = 4
 _NUMBER_WIDTH: Final = 6  # columns of a line number
 
 
-@dataclass(frozen=True, slots=True)
-class ResultPrinter:
+class ResultPrinter(NamedTuple):
     """Width and colors of the terminal that results are printed on."""
 
     width: int
@@ -196,9 +195,11 @@ def clean(text: str) -> str:
 
 def fit(line: str, width: int) -> str:
     """Shorten a line to a number of columns; wide characters take two."""
+    line = clean(line[: width * _TAB + 1])  # a line may have megabytes
+    if line.isascii():
+        return line if len(line) <= width else line[: width - 1].rstrip() + "…"
     from rich.cells import cell_len, set_cell_size
 
-    line = clean(line[: width * _TAB + 1])  # a line may have megabytes
     return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"
 
 

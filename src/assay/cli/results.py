@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from assay.cli.arguments import CLAIM
+from assay.cli.arguments import CLAIM, reject_flags, require_flag
 from assay.cli.options import (
     claim_for,
     default_results,
@@ -21,13 +21,13 @@ from assay.cli.options import (
     log_run_access,
     open_page,
     read_results,
-    reject_flags,
     report_plan,
 )
 from assay.cli.output import emit, emit_blocks, emit_results, info, paused_gc, pluralize, warn
 from assay.errors import AssayError, ConfigError, EngineError, InputError
 from assay.experiment import lock_directory
 from assay.experiment.records.directory import HTML, is_run
+from assay.experiment.run_files import read_run_files
 from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.files import write_atomic
 from assay.gold import load_gold, query_hash
@@ -42,19 +42,29 @@ from assay.report.comparison import (
     decide_sides,
     require_comparable,
 )
-from assay.report.decision import Decision, QueryLoss, card, decide_comparison, headline
+from assay.report.decision import Decision, QueryLoss, card, decide_comparison, find_losses, headline
 from assay.report.evidence import gather
 from assay.report.explorer.page import in_folder
 from assay.report.publish import reopen, require_parquet, write_html, write_reports
-from assay.report.render.document import Block, Document, Heading, Paragraph
+from assay.report.render.document import Block, Document, Heading, Paragraph, table
 from assay.report.results import results_json
-from assay.report.scored_run import failed_engines
+from assay.report.scored_run import failed_engines, pick
 from assay.report.sections import unpooled_section
 from assay.report.show import ShownEngine, find_query, no_query, show_document, show_json, show_query
 from assay.report.tables import resample_pairs, resampled_csv, resampled_table
 from assay.scoring import parse_measure, score
-from assay.stats import RunNames, compare_values, components_of, plan, plan_comparison, read_values
-from assay.stats.config import DEFAULT
+from assay.stats import (
+    RunNames,
+    all_pairs,
+    compare,
+    compare_values,
+    components_of,
+    means_only,
+    plan,
+    plan_comparison,
+    read_values,
+)
+from assay.stats.config import DEFAULT, compare_options
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, QueryValue, SamplePlan, one_digit
 from assay.stats.runs import compare_columns, read_engines
 from assay.stats.tables import headline as headline_table
@@ -65,10 +75,14 @@ if TYPE_CHECKING:
 
 
 @paused_gc()
-def score_command(args: Namespace) -> int:
-    for flag in ("parquet", "max_size", "no_source"):
-        if getattr(args, flag) and not args.write:
-            raise ConfigError(f"--{flag.replace('_', '-')} requires --write", hint="add --write")
+def score_command(args: Namespace) -> None:
+    if args.qrels:
+        _score_run_files(args)
+        return
+    if len(args.results) > 1:
+        raise ConfigError("expected one run directory, got several", hint="pass --qrels FILE to score run files")
+    args.results = args.results[0] if args.results else None
+    require_flag(args, "write", "parquet", "max_size", "no_source")
     if args.parquet:
         require_parquet()
     args.results = args.results or default_results(args)
@@ -92,8 +106,44 @@ def score_command(args: Namespace) -> int:
     data |= {"gold_changed": changed} if changed else {}
     emit_results(args, loaded.case, results, args.results, blocks, data)
     for source, count in changed.items():
-        warn(f"{source}: {pluralize(count, 'query', 'queries')} changed since this run; repeat the run")
-    return 0
+        warn(f"{source}: {pluralize(count, 'query', 'queries')} changed since this run; run `assay run` again")
+
+
+def _score_run_files(args: Namespace) -> None:
+    """Score TREC run files against judgments, without a corpus."""
+    reject_flags(args, "--qrels", "write", "exclude_pooled")
+    if not args.results:
+        raise ConfigError("--qrels requires run files", hint=f"assay score run.trec --qrels {shlex.quote(args.qrels)}")
+    run, notes = read_run_files(Path(args.qrels), [Path(name) for name in args.results])
+    claim = claim_for(run, args)
+    scores = score(run, claim.measures)
+    comparison: Comparison
+    if len(scores.engines) == 1:
+        name = scores.engines[0]
+        comparison = means_only(scores, baseline=name, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
+    elif claim.baseline:
+        measures, options = [claim.primary], compare_options(claim)
+        comparison = compare(scores, baseline=claim.baseline, primary=claim.primary, measures=measures, **options)
+    else:
+        pairs = all_pairs(pick(scores, measures=[claim.primary]), claim.primary, **compare_options(claim))
+        comparison = _leading_pair(pairs, higher=parse_measure(claim.primary).higher_is_better)
+
+    def losses(row: ComparisonRow) -> list[QueryLoss]:
+        return find_losses(scores, row.engine, row.baseline, row.measure)
+
+    decision = decide_comparison(comparison, suite=run.suite.golds[0].name, losses=losses)
+    for note in notes:
+        warn(note)
+    cells = np.nanmean(scores.values, axis=2)
+    rows = [[name, *(f"{mean:.3f}" for mean in row)] for name, row in zip(scores.engines, cells, strict=True)]
+    blocks = [*comparison_document(comparison).blocks] if args.full else []
+    blocks.append(table(["Engine", *(f">{measure}" for measure in scores.measures)], rows))
+    means = {
+        row[0]: dict(zip(scores.measures, map(float, values), strict=True))
+        for row, values in zip(rows, cells, strict=True)
+    }
+    data = {"schema": "assay/compare/1", **asdict(comparison), "scores": means, "decision": decision.to_json()}
+    emit(args, Document("", (*blocks, card(decision, show=""))), data)
 
 
 def _count_changed(run: Run, gold: GoldSet) -> int:
@@ -124,15 +174,15 @@ def _count_changed(run: Run, gold: GoldSet) -> int:
 
 
 @paused_gc()
-def report_command(args: Namespace) -> int:
+def report_command(args: Namespace) -> None:
     args.results = args.results or default_results(args)
     page = report_plan(args)
     run = read_results(args.results)
     out = Path(args.out or Path(args.results) / HTML)
     if out.is_dir():
-        raise InputError("expected a file, got a directory", file=out, hint="pass a file, such as --out report.html")
+        raise InputError("expected a file, got a directory", file=out, hint="--out report.html")
     if not out.parent.is_dir():
-        raise InputError(f"no such directory: {out.parent}", file=out, hint="create it, or pass another --out")
+        raise InputError("no such directory", file=out.parent, hint="create it, or pass another --out")
     claim = claim_for(run, args)
     log_run_access(args, run, "report")
     loaded = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
@@ -146,7 +196,6 @@ def report_command(args: Namespace) -> int:
     emit_blocks(args, headline(loaded.results.decision), (f"{out}: {len(html.data) / 1e6:.2f} MB.", *notes), data)
     if args.open:
         open_page(args, out.resolve().as_uri(), str(out))
-    return 0
 
 
 def _command_line(args: Namespace, *more: str) -> str:
@@ -161,8 +210,7 @@ def _command_line(args: Namespace, *more: str) -> str:
 
 
 def compare_command(args: Namespace) -> int:
-    if args.out and not args.bootstrap:
-        raise ConfigError("--out requires --bootstrap", hint="add --bootstrap percentile")
+    require_flag(args, "bootstrap", "out")
     compared = _compare(args)
     comparison, names = compared.comparison, shlex.join(name for name in (args.first, args.second) if name)
     show = "" if _is_table(args.first) else f"assay show {names}"
@@ -196,12 +244,10 @@ def _compare(args: Namespace) -> _Compared:
     tables = [_is_table(name) for name in (args.first, args.second) if name]
     if any(tables):
         if not all(tables):
-            raise ConfigError(
-                "cannot compare a CSV or JSON file with a run directory", hint="assay compare old.csv new.csv"
-            )
+            message = "cannot compare a CSV or JSON file with a run directory"
+            raise ConfigError(message, hint="assay compare old.csv new.csv")
         return _compare_tables(args)
-    if args.lower_is_better:
-        raise ConfigError("--lower-is-better requires CSV files", hint="remove it: measures define their direction")
+    reject_flags(args, "run directories", "lower_is_better")
     if args.second is None:
         if args.all_pairs:
             reject_flags(args, "--all-pairs", "engine", "baseline")
@@ -216,10 +262,7 @@ def _compare(args: Namespace) -> _Compared:
             table = headline_table(score(run, [claim.primary]))
             values = dict(zip(table.engines, table.values[:, 0], strict=True))
         return _Compared(pairs or compared, decide_sides(compared, None, side, claim), values=values)
-    if args.all_pairs or args.bootstrap:
-        flag = "--all-pairs" if args.all_pairs else "--bootstrap"
-        raise ConfigError(f"{flag} cannot be used with two runs", hint="pass one directory")
-    reject_flags(args, "two runs", "baseline")
+    reject_flags(args, "two runs", "all_pairs", "bootstrap", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_run_access(args, new, "compare")
     claim = claim_for(new, args)
@@ -256,7 +299,7 @@ def _compare_tables(args: Namespace) -> _Compared:
         old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in paths)
         engines = {names.old: old, names.new: new}
         comparison = decided = compare_values(old, new, names=names, higher_is_better=higher, **settings)
-    better = f"{'Higher' if higher else 'Lower'} values are taken as better."
+    better = f"{'Higher' if higher else 'Lower'} values are better."
     comparison = replace(comparison, notes=(better, *comparison.notes))
     by_query = {name: {row.query: row.value for row in rows} for name, rows in engines.items()}
 
@@ -282,17 +325,15 @@ def _leading_pair(pairs: AllPairs, *, higher: bool) -> Comparison:
     return replace(pairs, rows=(row,), baseline=row.baseline)
 
 
-def show_command(args: Namespace) -> int:
+def show_command(args: Namespace) -> None:
     if len(args.words) > 3:
-        raise ConfigError(
-            "expected one query, got several words", hint='quote it: assay show results "a part of its text"'
-        )
+        raise ConfigError("expected one query, got several words", hint='assay show results "part of its text"')
     *directories, wanted = args.words
     directories = directories or [default_results(args)]
     if is_run(Path(wanted)):
         raise no_query(read_results(wanted), wanted)
-    if args.engine and args.engines:
-        raise ConfigError("--engine and --engines cannot be combined", hint="use --engine NAME or --engines A B")
+    if args.engines:
+        reject_flags(args, "--engines", "engine")
     runs = [read_results(directory) for directory in directories]
     claim = analysis_plan_of(runs[-1])
     match = find_query(runs[-1], wanted)
@@ -302,7 +343,6 @@ def show_command(args: Namespace) -> int:
     if split_of(match.query) == SEALED:
         log_run_access(args, runs[-1], "show")
     emit(args, show_document(shown), show_json(shown))
-    return 0
 
 
 def _choose_engines(args: Namespace, runs: list[Run], directories: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
@@ -322,13 +362,13 @@ def _shared_engine(runs: list[Run], best: str) -> str:
         return best
     both = [name for name in new if name in old]
     if not both:
-        raise ConfigError("the runs share no engine", hint="name one engine of each run: --engines A B")
+        raise ConfigError("the runs have no engine in common", hint="name one engine of each run: --engines A B")
     return both[0]
 
 
-def plan_command(args: Namespace) -> int:
-    if not args.detect > 0 or not 0 < args.power < 1:
-        raise ConfigError("expected --detect above 0 and --power between 0 and 1", hint="use --detect 0.02 --power 0.8")
+def plan_command(args: Namespace) -> None:
+    if not 0 < args.power < 1:
+        raise ConfigError(f"expected --power between 0 and 1, got {args.power:g}", hint="--power 0.8")
     if args.sd is None:
         plan, source = _plan_from_pilot(args)
         size = "The pilot's size"
@@ -338,7 +378,6 @@ def plan_command(args: Namespace) -> int:
     basis = f"{source}; {100 * plan.power:g}% power at α = {plan.alpha:g}, one comparison."
     shown = "no difference" if plan.mde_now is None else f"differences of {one_digit(plan.mde_now)} or more"
     emit_blocks(args, plan.sentence, (basis, f"{size} can detect {shown}."), {"schema": "assay/plan/1", **asdict(plan)})
-    return 0
 
 
 def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
@@ -361,7 +400,7 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     baseline, challenger = compared_pair(run, claim)
     engine = args.engine or challenger
     if engine == baseline or engine in failed_engines(run):
-        raise ConfigError(f"no engine to compare with {baseline}", hint="name one with --engine")
+        raise ConfigError(f"no engine to compare with {baseline}", hint="name one: --engine NAME")
     plan = plan_comparison(
         score(run, [claim.primary]),
         baseline=baseline,

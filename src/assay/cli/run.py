@@ -5,17 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from assay.cli.options import (
-    claim_flags,
-    default_results,
-    load_experiment,
-    question_flags,
-    report_plan,
-    split_list,
-)
+from assay.cli.arguments import reject_flags
+from assay.cli.main import build_parser
+from assay.cli.options import claim_flags, default_results, load_experiment, question_flags, report_plan, split_list
 from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, warn
 from assay.cli.progress import show_progress
 from assay.corpus.file_types import detect_type, kind_globs
@@ -55,47 +50,18 @@ from assay.types import AnalysisPlan, Run, Suite
 _MOSTLY = 0.8  # share of targets from which a gold set is one of documentation
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How to execute, write and check a run; merge and demo have few of these flags."""
-
-    missing: Missing | None = None
-    thresholds: tuple[Threshold, ...] = ()
-    repeats: int | None = None
-    no_cache: bool = False
-    reuse_index: bool = False
-    cluster: str | None = None  # address
-    drop_stale: bool = False
-    parquet: bool = False
-
-
 def run_command(args: Namespace) -> int:
     spec = _load_spec(args)
     suite = _restrict_corpora(args, load_suite(spec))
     flags = claim_flags(args)
     spec = resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"])
-    options = RunOptions(
-        missing="report" if args.allow_missing else None,
-        thresholds=_parse_thresholds(args.require, spec),
-        repeats=args.repeat,
-        no_cache=args.no_cache,
-        reuse_index=args.reuse_index,
-        cluster=args.cluster,
-        drop_stale=args.drop_stale,
-        parquet=args.parquet,
-    )
     if args.dry_run:
-        return _show_plan(args, spec, suite, options)
+        _show_plan(args, spec, suite)
+        return 0
     if args.shard:
-        return _run_shard(args, spec, suite, options)
-    return _run(args, spec, suite, options)
-
-
-def _parse_thresholds(texts: Sequence[str], spec: Spec) -> tuple[Threshold, ...]:
-    level = level_of(spec.analysis_plan().primary)
-    thresholds = [parse_threshold(text, level) for text in texts]
-    threshold_measures(thresholds, spec.k)
-    return tuple(thresholds)
+        _run_shard(args, spec, suite)
+        return 0
+    return _run(args, spec, suite)
 
 
 def _load_spec(args: Namespace) -> Spec:
@@ -126,26 +92,21 @@ def _load_spec(args: Namespace) -> Spec:
 
 def _restrict_corpora(args: Namespace, suite: Suite) -> Suite:
     """Restrict the corpora by --include or --kind; without both, suggest --kind docs if most targets are docs."""
-    if args.include and args.kind:
-        raise ConfigError("--include and --kind cannot be combined", hint="remove one of them")
+    if args.kind:
+        reject_flags(args, "--kind", "include")
     globs = (*args.include, *(kind_globs(args.kind) if args.kind else ()))
     if not globs:
         paths = [target.span.path for gold in suite.golds for query in gold.queries for target in query.targets]
         docs = sum(detect_type(path, b"").kind == "docs" for path in paths)
         if docs > _MOSTLY * len(paths) and not any(gold.corpus.include for gold in suite.golds):
-            info(
-                args, f"{docs} of {len(paths)} targets are documentation; add --kind docs to search only documentation"
-            )
+            info(args, f"{docs} of {len(paths)} targets are documentation; --kind docs searches only documentation")
         return suite
     for gold in suite.golds:
         if gold.corpus.include:
-            hint = f"remove --include and --kind, or remove include from the corpus of {gold.name}"
-            raise ConfigError(
-                f"cannot restrict the corpus of {gold.name}: it already has include", file=gold.source, hint=hint
-            )
-    return replace(
-        suite, golds=tuple(replace(gold, corpus=replace(gold.corpus, include=globs)) for gold in suite.golds)
-    )
+            hint = f"remove --include and --kind, or `include` from the corpus of {gold.name}"
+            raise ConfigError("cannot restrict a corpus that has `include`", file=gold.source, hint=hint)
+    golds = (replace(gold, corpus=replace(gold.corpus, include=globs)) for gold in suite.golds)
+    return replace(suite, golds=tuple(golds))
 
 
 def _with_min_score(spec: Spec, score: float) -> Spec:
@@ -159,12 +120,8 @@ def _with_min_score(spec: Spec, score: float) -> Spec:
 
 
 def _check_runnable(args: Namespace, spec: Spec) -> None:
-    if args.repeat is not None and args.repeat < 2:
-        raise ConfigError(f"expected --repeat of at least 2, got {args.repeat}", hint="remove --repeat to run once")
-    if args.repeat is not None and args.shard:
-        raise ConfigError(
-            "--repeat and --shard cannot be combined", hint="run the shards of each repeat with another --out"
-        )
+    if args.shard:
+        reject_flags(args, "--shard", "repeat")
     flag = "cluster" if args.cluster else "shard" if args.shard else None
     if spec.times and flag:
         raise ConfigError(f"cannot measure times with --{flag}", hint="add --no-times")
@@ -178,37 +135,38 @@ def _check_runnable(args: Namespace, spec: Spec) -> None:
         info(args, note)
 
 
-def _show_plan(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
-    with _execution_options(args, options, Path(spec.out)) as how:
-        plan = dry_run(spec, suite, missing=options.missing, options=how)
+def _show_plan(args: Namespace, spec: Spec, suite: Suite) -> None:
+    with _execution_options(args, Path(spec.out)) as how:
+        plan = dry_run(spec, suite, missing=_missing(args), options=how)
     emit(args, dry_run_document(plan), dry_run_json(plan))
-    return 0
 
 
-def _run_shard(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
+def _missing(args: Namespace) -> Missing | None:
+    return "report" if args.allow_missing else None
+
+
+def _run_shard(args: Namespace, spec: Spec, suite: Suite) -> None:
     shard = parse_shard(args.shard)
     directory = check_directory(Path(spec.out))
-    with _execution_options(args, options, directory) as how, show_progress(args) as report:
-        part = execute_shard(spec, suite, shard, how, missing=options.missing, progress=report)
+    with _execution_options(args, directory) as how, show_progress(args) as report:
+        part = execute_shard(spec, suite, shard, how, missing=_missing(args), progress=report)
     for trouble in part.results.warnings:
         info(args, trouble)
     path = shard_path(directory, shard)
     write_shard(path, part)
     part.results.finish()
-    cells = pluralize(len(part.results.cells), "cell")
-    if not part.results.cells:  # more shards than cells; `assay merge` needs the empty ones too
-        cells = f"which is empty (the run has {pluralize(len(part.summary.cells), 'cell')})"
+    cells = f"{len(part.results.cells)} of {pluralize(len(part.summary.cells), 'cell')}"
     info(args, f"shard {shard}, {cells}, written to {path}; when all shards are written: assay merge {directory}")
-    return 0
 
 
-def _run(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
+def _run(args: Namespace, spec: Spec, suite: Suite) -> int:
     """Run a checked configuration, once or --repeat times, and report the results."""
-    out, repeats = Path(spec.out), options.repeats
-    if repeats:
-        options = replace(options, no_cache=True)  # a cached result says nothing about between-run variance
-    directories = repeat_directories(out, repeats) if repeats else [check_directory(out)]
-    page = _plan_report(args, options, spec)
+    level = level_of(spec.analysis_plan().primary)
+    thresholds = [parse_threshold(text, level) for text in args.require]
+    threshold_measures(thresholds, spec.k)  # report errors before anything runs
+    out = Path(spec.out)
+    directories = repeat_directories(out, args.repeat) if args.repeat else [check_directory(out)]
+    page = _plan_report(args, spec)
     sealed = select(suite, spec.split).sealed
     if sealed:
         queries = pluralize(sealed, "sealed query", "sealed queries")
@@ -218,16 +176,16 @@ def _run(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
     runs: list[Run] = []
     written: list[WrittenRun] = []
     for number, directory in enumerate(directories, 1):
-        if repeats:
-            info(args, f"repeat {number} of {repeats}")
-        with _execution_options(args, options, directory) as how:
-            completed = _execute(args, spec, suite, options.missing, how)
+        if args.repeat:
+            info(args, f"repeat {number} of {args.repeat}")
+        with _execution_options(args, directory) as how:
+            completed = _execute(args, spec, suite, how)
         declared = retained_engines(spec, suite)
-        written.append(_write_run(options, completed, spec.analysis_plan(), directory, declared, page))
+        written.append(_write_run(args, completed, spec.analysis_plan(), directory, declared, page))
         runs.append(completed.run)
-    missed = _check_thresholds(options.thresholds, runs, spec) if options.thresholds else []
-    data = {"missed_thresholds": missed} if options.thresholds else {}
-    if repeats:
+    missed = _check_thresholds(thresholds, runs, spec) if thresholds else []
+    data = {"missed_thresholds": missed} if thresholds else {}
+    if args.repeat:
         _report_repeats(args, runs, spec, data)
     else:
         _report_run(args, written[0], out, data)
@@ -238,24 +196,23 @@ def _run(args: Namespace, spec: Spec, suite: Suite, options: RunOptions) -> int:
 
 
 @contextmanager
-def _execution_options(args: Namespace, options: RunOptions, directory: Path) -> Iterator[ExecutionOptions]:
+def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOptions]:
     """Yield the execution options; close the connection to a cluster afterwards."""
-    local = ExecutionOptions(directory, fresh=options.no_cache, reuse_index=options.reuse_index)
-    if not options.cluster:
+    no_cache = args.no_cache or bool(args.repeat)  # a cached result says nothing about between-run variance
+    local = ExecutionOptions(directory, fresh=no_cache, reuse_index=args.reuse_index)
+    if not args.cluster:
         yield local
         return
-    cluster = DaskExecutor(options.cluster)
+    cluster = DaskExecutor(args.cluster)
     try:
         yield replace(local, executor=cluster)
     finally:
         cluster.close()
-        for trouble in cluster.warnings:
-            info(args, trouble)
 
 
-def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions) -> RunOutcome:
+def _execute(args: Namespace, spec: Spec, suite: Suite, how: ExecutionOptions) -> RunOutcome:
     with show_progress(args, spec.tested()) as report:
-        completed = execute_spec(spec, suite, missing=missing, progress=report, options=how)
+        completed = execute_spec(spec, suite, missing=_missing(args), progress=report, options=how)
     for trouble in completed.results.warnings:
         info(args, trouble)
     if not completed.run.header.timed:
@@ -264,14 +221,14 @@ def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None,
     return completed
 
 
-def _plan_report(args: Namespace, options: RunOptions, spec: Spec | None = None) -> PagePlan:
-    if options.parquet:
+def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
+    if args.parquet:
         require_parquet()
     return report_plan(args, spec)
 
 
 def _write_run(
-    options: RunOptions,
+    args: Namespace,
     completed: RunOutcome,
     claim: AnalysisPlan,
     directory: Path,
@@ -283,8 +240,8 @@ def _write_run(
         claim,
         directory,
         declared=declared,
-        forget=options.drop_stale,
-        parquet=options.parquet,
+        forget=args.drop_stale,
+        parquet=args.parquet,
         page=page,
     )
     if not completed.run.header.timed:
@@ -328,15 +285,15 @@ def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
 
 def merge_command(args: Namespace) -> int:
     directory = check_directory(Path(args.out or default_results(args)))
-    options = RunOptions(drop_stale=args.drop_stale, parquet=args.parquet)
-    page = _plan_report(args, options)
+    page = _plan_report(args)
     merged = merge_shards(Path(part) for part in args.parts)
     completed = RunOutcome(assemble(merged.summary, merged.results), merged.results)
-    written = _write_run(options, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
+    written = _write_run(args, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
     _report_run(args, written, directory, {})
     return _check_answered(args, [completed.run])
 
 
 def demo_command(args: Namespace) -> int:
     spec, suite = check(Spec(gold=("stdlib",), engines={"builtin": "builtin"}, out=args.out)), load_gold("stdlib")
-    return _run(args, resolve_level(spec, suite), suite, RunOptions(missing="report"))
+    flags = build_parser(["run"]).parse_args(["run", "--allow-missing"])
+    return _run(Namespace(**vars(flags) | vars(args)), resolve_level(spec, suite), suite)

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.cli.arguments import reject_flags
 from assay.cli.output import (
     ResultPrinter,
     clean,
@@ -42,22 +43,25 @@ from assay.types import Hit
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block
+    from assay.search.encoder import EncoderScores
 
 _K = 10
 _HEAD = 2048  # bytes of a file that may begin a gold set, after comments
 _LINES = 6  # of a snippet on a terminal
 
 
-def search_command(args: Namespace) -> int:
+def search_command(args: Namespace) -> None:
     if args.show_config:
-        return _show_config(args)
+        reject_flags(args, "--show-config", "query")
+        config = _load_config(args, check_directory(args.path))
+        data = {"schema": "assay/search-config/1", "search": config.as_dict()}
+        sys.stdout.write(json.dumps(data) + "\n" if args.json else config_text(config))
+        return
 
     query = check_query(args.query)
-    if args.lines is not None and args.lines < 0:
-        raise ConfigError(f"expected --lines of at least 0, got {args.lines}", hint="use --lines 0 for no snippets")
-    if args.all and args.k is not None:
-        raise ConfigError("--all and -k cannot be combined", hint="remove -k")
-    k = None if args.all else check_count("-k", _K if args.k is None else args.k)
+    if args.all:
+        reject_flags(args, "--all", "k")
+    k = None if args.all else args.k or _K
     wanted = _read_filter(args)
     index = open_index(args)
     _check_known("language", wanted.languages, {*filter(None, index.table.files.languages), *LANGUAGES})
@@ -73,25 +77,15 @@ def search_command(args: Namespace) -> int:
             _print_hits(index, query, hits, _LINES if lines is None else lines)
         else:
             _print_locations(index, query, hits, 1 if lines is None else lines)
-    return 0
 
 
 def _is_gold(path: Path) -> bool:
-    """Return whether a file is a gold set in the native format: it would be the best answer to its own queries."""
+    """Return whether a file is a native gold set, which would match its own queries best."""
     if path.suffix not in (".yaml", ".yml"):
         return False
     with suppress(OSError), path.open("rb") as file:
         return re.search(rb"^assay: *\d", file.read(_HEAD), re.MULTILINE) is not None
     return False
-
-
-def _show_config(args: Namespace) -> int:
-    if args.query is not None:
-        raise ConfigError("--show-config cannot be used with a query", hint="remove the query")
-    config = _load_config(args, check_directory(args.path))
-    data = {"schema": "assay/search-config/1", "search": config.as_dict()}
-    sys.stdout.write(json.dumps(data) + "\n" if args.json else config_text(config))
-    return 0
 
 
 def _read_filter(args: Namespace) -> ResultFilter:
@@ -117,7 +111,7 @@ def _write_trace(index: Index, args: Namespace, query: str, k: int) -> None:
         sys.stderr.write(text)
         return
     if not Path(args.trace).absolute().parent.is_dir():
-        raise ConfigError(f"--trace {args.trace}: no such directory", hint="create it, or pass another file")
+        raise ConfigError("no such directory", file=Path(args.trace).parent, hint="create it, or pass another --trace")
     write_atomic(Path(args.trace), text)
 
 
@@ -170,20 +164,22 @@ def _print_locations(index: Index, query: str, hits: Iterable[Hit], lines: int) 
             write_result(f"{place}:{number}:{fit(line, max(width, 1))}")
 
 
-def index_command(args: Namespace) -> int:
+def index_command(args: Namespace) -> None:
     directory = check_directory(args.path)
-    config, workers = _load_config(args, directory), workers_of(args)
-
+    config = _load_config(args, directory)
     if args.rebuild:
         for file in index_directory(directory, index_key(config.index)).glob("*.assay"):
             file.unlink(missing_ok=True)
     info(args, f"indexing {directory.resolve()} ...")
     began = time.perf_counter()
-    opened = open_table(directory, config.index, workers, keep=True)
+    opened = open_table(directory, config.index, args.workers, keep=True)
     embed_table(opened.table, config.dense, opened.directory)
+    if config.dense.encoder:
+        from assay.search.encoder import make_encoder
+
+        _encode_all(args, make_encoder(config, opened.table, opened.directory))
     data = _index_data(opened, time.perf_counter() - began)
     emit_blocks(args, f"The index of {directory.resolve()}", _index_blocks(data), data)
-    return 0
 
 
 def _index_data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
@@ -232,18 +228,16 @@ def _format_counts(title: str, counts: dict[str, int]) -> str:
 _RELATIONS = {"uses": "Uses", "used_by": "Used by", "alike": "Similar code"}
 
 
-def related_command(args: Namespace) -> int:
+def related_command(args: Namespace) -> None:
     location = re.fullmatch(r"(.+?):(\d+)(?:-\d+)?", args.place)
     if location is None or int(location.group(2)) < 1:
-        raise ConfigError(f"expected FILE:LINE, got {args.place!r}", hint="such as src/http.py:120")
-    k = check_count("-k", args.k)
+        raise ConfigError(f"expected FILE:LINE, got {args.place!r}", hint="assay related src/http.py:120")
     index = open_index(args)
-    related = index.related(path_inside(index, location.group(1)), int(location.group(2)), k)
+    related = index.related(path_inside(index, location.group(1)), int(location.group(2)), args.k)
     if args.json:
         write_result(json.dumps(_related_json(related), ensure_ascii=False, indent=1))
     else:
         write_result("\n".join(_format_related(result_printer(), related)))
-    return 0
 
 
 def _related_json(related: Related) -> dict[str, Any]:
@@ -287,7 +281,7 @@ def check_directory(text: str) -> Path:
         hint = f"pass its directory: {directory.parent}"
         raise ConfigError("expected a directory, got a file", file=directory, hint=hint)
     if not directory.is_dir():
-        raise ConfigError("no such directory", file=directory, hint="pass the directory of the code to search")
+        raise ConfigError("no such directory", file=directory, hint="pass a directory of code")
     return directory
 
 
@@ -295,38 +289,43 @@ def _load_config(args: Namespace, directory: Path) -> SearchConfig:
     return load_search_config(args.set, Path(args.config) if args.config else find_config(directory), os.environ)
 
 
-def workers_of(args: Namespace) -> int | None:
-    return None if args.workers is None else check_count("--workers", args.workers)
-
-
-def check_count(flag: str, count: int) -> int:
-    if count < 1:
-        raise ConfigError(f"expected {flag} of at least 1, got {count}", hint="use 1 or more")
-    return count
-
-
 def check_query(text: str | None) -> str:
     if text is None or not text.strip():
-        raise ConfigError("expected a query", hint='pass a query, such as "retry limit"')
+        raise ConfigError("expected a query", hint='assay search "where are retries decided"')
     return text
 
 
 def open_index(args: Namespace) -> Index:
     """Open the index of the directory; build it if it does not exist."""
     directory = check_directory(args.path)
-    config, workers = _load_config(args, directory), workers_of(args)
-
-    new = not (index_directory(directory, index_key(config.index)) / FILE_NAME).exists()
+    config = _load_config(args, directory)
+    file = index_directory(directory, index_key(config.index)) / FILE_NAME
+    new = not file.exists()
     if new:
         info(args, f"indexing {directory.resolve()} for the first time ...")
     began = time.perf_counter()
-    index = Index.open(directory, config, workers=workers)
+    index = Index.open(directory, config, workers=args.workers)
+    if index.view.encoder:
+        _encode_all(args, index.view.encoder)
     if new:
         size = f"{len(index.table.files):,} files, {len(index.table.chunks):,} chunks"
-        info(args, f"{size} in {time.perf_counter() - began:.1f} s; the index is cached")
+        cached = "; the index is cached" if file.exists() else ""
+        info(args, f"{size} in {time.perf_counter() - began:.1f} s{cached}")
     for note in index.notes:
         info(args, note)
     return index
+
+
+def _encode_all(args: Namespace, encoder: EncoderScores) -> None:
+    """Encode all chunks if the encoder needs them ahead of a query; show a bar on a terminal."""
+    if encoder.settings.mode != "full":
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=args.quiet) as bar:
+        task = bar.add_task("encoding chunks", total=None, visible=False)
+        encoder.encoder.encode_all(lambda done, total: bar.update(task, completed=done, total=total, visible=True))
 
 
 def path_inside(index: Index, text: str) -> str:
@@ -340,4 +339,4 @@ def path_inside(index: Index, text: str) -> str:
         return real.relative_to(root).as_posix()
     if (root / text).exists() and ".." not in Path(text).parts and not Path(text).is_absolute():
         return Path(text).as_posix()
-    raise ConfigError("not in the searched directory", file=text, hint=f"name a file in {root}")
+    raise ConfigError("not in the searched directory", file=text, hint=f"pass a file in {root}")

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from assay.cli.ledger import add_to_ledger
-from assay.cli.options import (
-    claim_flags,
-    load_experiment,
-    question_flags,
-    split_list,
-)
+from assay.cli.options import claim_flags, load_experiment, question_flags, split_list
 from assay.cli.output import emit, info, warn
 from assay.cli.progress import show_progress
+from assay.engines.kinds import Component
 from assay.errors import ConfigError
 from assay.experiment import ablation, check_directory
 from assay.experiment import ledger as ledgers
 from assay.experiment.corpora import CorpusTexts, Missing, load_suite
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.runner import run_spec
-from assay.experiment.spec import Spec, make_engines, model, override
+from assay.experiment.spec import Spec, make_engines, override
 from assay.experiment.spec.engines import retained_engines
+from assay.experiment.spec.load import locate_error, read_table
+from assay.experiment.spec.model import resolve_level
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tracing import trace_queries
-from assay.experiment.tuning import GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with
+from assay.experiment.tuning import BaseEngine, GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with
 from assay.report import tuning as report_tuning
 from assay.report.explorer.excerpts import PagePlan
 from assay.report.ledger import ablation_entries, tuning_entry
@@ -36,36 +35,35 @@ from assay.types import Run, Suite
 
 def ablate_command(args: Namespace) -> int:
     spec, suite = _load_inputs(args)
-    components = ablation.find_parts(spec, args.engine, args.only)
+    base, parts = ablation.find_parts(spec, args.engine, args.only)
     ledger = _open_ledger(args, spec)
-    queries = _select_queries(args, spec, suite, ablation.ABLATING)
-    measured = _measure_parts(args, components, queries.suite)
-    base = components.base
-    claim = base.spec.analysis_plan()
-    result = report_tuning.ablation_result(measured.run, claim, base.name, measured.steps, queries.notes)
-    _save_run(args, measured.run, base.spec, queries.suite)
+    suite, notes = _select_queries(args, spec, suite, "ablations", allow_test=True)
+    run, steps = _measure_parts(args, base, parts, suite)
+    plan = base.spec.analysis_plan()
+    result = report_tuning.ablation_result(run, plan, base.name, steps, notes)
+    _save_run(args, run, base.spec, suite)
     data = report_tuning.ablation_json(result)
     if ledger:
-        added = add_to_ledger(args, ledger, ablation_entries(result, measured.run, claim, ledger.rule, args.by))
+        added = add_to_ledger(args, ledger, ablation_entries(result, run, plan, ledger.rule, args.by))
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
     emit(args, report_tuning.ablation_document(result), data)
     return 4 if result.failed else 0
 
 
-def _measure_parts(args: Namespace, components: ablation.EngineComponents, suite: Suite) -> ablation.ForwardSelection:
-    base = components.base
-
+def _measure_parts(
+    args: Namespace, base: BaseEngine, parts: Sequence[Component], suite: Suite
+) -> tuple[Run, tuple[ablation.AblationStep, ...]]:
     def run(*variants: SettingChange) -> Run:
         return _run_varied(args, replace(spec_with(base, variants), split=()), suite)
 
     ways = ablation.WAYS[args.strategy]
     at_once = tuple(way for way in ways if way != "added") if args.kept else ways
-    plan = ablation.plan_ablation(components.parts, base.name, at_once)
-    first = run(*plan.variants)
+    variants, steps = ablation.plan_ablation(parts, base.name, at_once)
+    first = run(*variants)
     if at_once == ways:
-        return ablation.ForwardSelection(first, plan.steps)
-    selected = ablation.select_forward(first, base.name, components.parts, base.spec.analysis_plan().primary, run)
-    return ablation.ForwardSelection(selected.run, (*plan.steps, *selected.steps))
+        return first, steps
+    joined, more = ablation.select_forward(first, base.name, parts, base.spec.analysis_plan().primary, run)
+    return joined, (*steps, *more)
 
 
 def tune_command(args: Namespace) -> int:
@@ -73,14 +71,14 @@ def tune_command(args: Namespace) -> int:
     settings = _tune_settings(args, spec)
     grid, engine, points = _plan_grid(args, spec, settings)
     ledger = _open_ledger(args, spec)
-    queries = _select_queries(args, spec, suite, ablation.TUNING)
-    run = _run_varied(args, grid, queries.suite)
-    claim = grid.analysis_plan()
-    report = report_tuning.tune_report(run, claim, engine, points, settings.partitions, queries.notes)
-    _save_run(args, run, grid, queries.suite)
+    suite, notes = _select_queries(args, spec, suite, "tuning", allow_test=False)
+    run = _run_varied(args, grid, suite)
+    plan = grid.analysis_plan()
+    report = report_tuning.tune_report(run, plan, engine, points, settings.partitions, notes)
+    _save_run(args, run, grid, suite)
     data = report_tuning.tune_json(report)
     if ledger:
-        entry = tuning_entry(report, run, claim, ledger.rule, args.by)
+        entry = tuning_entry(report, run, plan, ledger.rule, args.by)
         added = add_to_ledger(args, ledger, [entry]) if entry else ()
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
         if not entry:
@@ -90,7 +88,7 @@ def tune_command(args: Namespace) -> int:
 
 
 def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
-    settings = model.read_table(TuneSettings, spec, "tune", spec.tune)
+    settings = read_table(TuneSettings, spec, "tune", spec.tune)
     if args.partitions is not None:
         settings = replace(settings, partitions=args.partitions)
     if not args.param:
@@ -113,7 +111,7 @@ def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spe
         with setting_errors("params"):
             make_engines(grid, Suite(()))  # report unknown settings before anything runs
     except ConfigError as error:
-        raise (error if args.param else model.locate_error(error, spec, "tune")) from error
+        raise (error if args.param else locate_error(error, spec, "tune")) from error
     return grid, base.name, points
 
 
@@ -121,20 +119,23 @@ def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
     flags = claim_flags(args)
     spec = override(load_experiment(args), **question_flags(args), **flags, jobs=args.jobs)
     suite = load_suite(spec)
-    return model.resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"]), suite
+    return resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"]), suite
 
 
-def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.SplitUse) -> ablation.DevData:
+def _select_queries(
+    args: Namespace, spec: Spec, suite: Suite, purpose: str, *, allow_test: bool
+) -> tuple[Suite, tuple[ablation.DataNote, ...]]:
     """Return the queries of --split, or of [run] split."""
     splits = split_list(args.split)
     try:
-        data = ablation.dev_data(suite, spec.split if splits is None else splits, use)
+        chosen = spec.split if splits is None else splits
+        selected, notes = ablation.select_queries(suite, chosen, purpose, allow_test=allow_test)
     except ConfigError as error:
-        raise (error if splits else model.locate_error(error, spec, "run")) from error
-    for note in data.notes:
+        raise (error if splits else locate_error(error, spec, "run")) from error
+    for note in notes:
         if note.kind == "used up":
             warn(note.text)
-    return data
+    return selected, notes
 
 
 def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:

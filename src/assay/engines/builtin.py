@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from assay.digests import code_digest, digest_of
@@ -23,6 +24,7 @@ from assay.search.config import STAGES, TABLE, flatten_config, read_environment,
 from assay.search.sharing import (
     PartKeys,
     candidates_digest,
+    encoder_digest,
     ranking_digest,
     search_identity,
     share_index,
@@ -40,22 +42,24 @@ class BuiltinSettings:
     min_score: float = setting(0.0, "drop results below this score; 0 to keep all")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BuiltinEngine(EngineDefaults):
     search: SearchConfig
     per: Per
     min_score: float = 0.0
 
-    @property
+    @cached_property
     def config(self) -> Mapping[str, object]:
-        score = {"min_score": self.min_score} if self.min_score else {}
-        return {"kind": "builtin", "per": self.per, "search": dict(self.search.as_dict()), **score}
+        more: dict[str, object] = {"min_score": self.min_score} if self.min_score else {}
+        if self.search.dense.encoder:
+            more["encoder_sha256"] = encoder_digest(self.search.dense.encoder)  # None: remote or not installed
+        return {"kind": "builtin", "per": self.per, "search": dict(self.search.as_dict()), **more}
 
     def open(self, corpus: Corpus) -> Session:
         return BuiltinSession(Index.build(corpus, self.search), self.per, self.min_score)
 
-    @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed
+    @cached_property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed once, because it reads code and models
         known = search_identity(self.search, self.per)
         return None if known is None else digest_of([known, _own_code(), self.min_score])
 
@@ -68,7 +72,7 @@ class BuiltinEngine(EngineDefaults):
         dense = redact_settings(search.dense)
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         chunks = _changed_settings(search, "index") or f"split by {search.index.chunks.kind}"
-        candidates = _changed_settings(search, "lexical", "translation", "dense")
+        candidates = _changed_settings(search, "lexical", "translation", "dense", "encoder")
         return (
             SharedStep("chunks", table_digest(search), chunks),
             SharedStep("vectors", vectors_digest(search.dense), model),
@@ -152,6 +156,7 @@ def ablations(settings: Mapping[str, object], level: ResultLevel = "file") -> tu
     off["description"] = {"search.index.description.url": ""} if search.index.description.url else {}
     off["translation"] = {"search.translation.model": ""} if search.translation.model else {}
     off["dense"] = {"search.dense.model": ""} if search.dense.model else {}
+    off["encoder"] = {"search.dense.encoder": ""} if search.dense.encoder else {}
     if search.dense.model and search.dense.feedback.weight and spans:
         off["feedback"] = {"search.dense.feedback.weight": 0.0}
     for stage in STAGES:

@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -22,13 +22,11 @@ from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
-from assay.syntax.text import count_lines
 from assay.types import Corpus, EngineRole, Hit
 
 
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
-    cached_bytes: int = 512_000_000  # bytes of file contents in memory; other files are read again for every word
     argument_bytes: int = 200_000  # bytes of paths in one command line: the smallest common system limit is 256 KiB
     seconds: float = 120.0  # seconds for one run of a tool, even after its query was abandoned
     # bytes of output: git lists every tracked file, and a million paths of 100 bytes must fit
@@ -36,42 +34,32 @@ class CountingLimits:
 
 
 LIMITS = CountingLimits()
-Backend = Literal["auto", "rg", "git", "python"]
+IntArray = NDArray[np.intp]
 _HINT = 'set backend = "python"'
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
 
 
-class PythonCounter:
+class FileCounter:
+    """A word counter that reads files; the base of those that read only files found by a program."""
+
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._paths = tuple(sorted(file.path for file in corpus.files))
-        self._cache: dict[str, tuple[bytes, bytes]] = {}  # content and distinct words of a file, in lower case
-        self._free = LIMITS.cached_bytes
         self.tracker = UsageTracker()  # resources of the counting programs
 
-    def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
+    def count(self, word: str) -> Mapping[str, int]:
         """Return the number of occurrences of a lowercase word by path; files without the word are omitted."""
-        encoded = word.encode() if word.isascii() else None
+        return self.count_in(self._paths, word)
+
+    def count_in(self, paths: Iterable[str], word: str) -> Mapping[str, int]:
         counts = {}
-        for path in self._paths if paths is None else paths:
-            data, distinct = self._cache.get(path) or self._read(path)
-            if encoded is not None and encoded not in distinct:
-                continue
-            if encoded is None and data.isascii():
-                continue
-            count = _fold(data).count(word) if encoded is None else data.count(encoded)
+        for path in paths:
+            data = read_bytes(self._corpus, path).lower()
+            count = data.count(word.encode()) if word.isascii() else 0 if data.isascii() else _fold(data).count(word)
             if count:
                 counts[path] = count
         return counts
-
-    def _read(self, path: str) -> tuple[bytes, bytes]:
-        data = read_bytes(self._corpus, path).lower()
-        distinct = b"\n".join(set(_ASCII_WORD.findall(data)))  # a tenth of the file: most words are found absent here
-        if len(data) <= self._free:
-            self._free -= len(data)
-            self._cache[path] = data, distinct
-        return data, distinct
 
     def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
@@ -84,6 +72,40 @@ class PythonCounter:
         return b"" if done.code else done.stdout
 
 
+class IndexCounter(FileCounter):
+    """A word counter with an index of the distinct words of each file, built for the first query.
+
+    A query word is counted in the longer words that contain it, which gives the same numbers as counting it in the
+    files: its occurrences cannot cross the end of a word.
+    """
+
+    @cached_property
+    def _index(self) -> tuple[bytes, IntArray, list[tuple[list[int], list[int]]], list[str]]:
+        """Return the words between newlines, their ends, the files and counts of each, and files with other text."""
+        postings: dict[bytes, tuple[list[int], list[int]]] = {}
+        other = []
+        for number, path in enumerate(self._paths):
+            data = read_bytes(self._corpus, path).lower()
+            if not data.isascii():
+                other.append(path)
+            for word, count in Counter(_ASCII_WORD.findall(data)).items():
+                files, counts = postings.setdefault(word, ([], []))
+                files.append(number)
+                counts.append(count)
+        ends = np.cumsum([len(word) + 1 for word in postings], dtype=np.intp)
+        return b"\n".join(postings), ends, [*postings.values()], other
+
+    def count(self, word: str) -> Mapping[str, int]:
+        words, ends, postings, other = self._index
+        if not word.isascii():
+            return self.count_in(other, word)
+        total = np.zeros(len(self._paths), np.intp)
+        for number in np.searchsorted(ends, _positions(word.encode(), words), side="right").tolist():
+            files, counts = postings[number]  # once for each occurrence in the word
+            total[files] += counts
+        return {self._paths[at]: int(total[at]) for at in np.flatnonzero(total)}
+
+
 def _fold(data: bytes) -> str:
     try:
         return data.decode("utf-8").lower()
@@ -91,15 +113,15 @@ def _fold(data: bytes) -> str:
         return data.decode("latin-1").lower()
 
 
-class RipgrepCounter(PythonCounter):
+class RipgrepCounter(FileCounter):
     """A word counter that runs `rg --count-matches`; non-ASCII words are counted in Python."""
 
     # Raw bytes (-a, no BOM detection), ASCII case only, no user configuration or ignore files.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
 
-    def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
-        if paths is not None or not word.isascii():
-            return super().count(word, paths)
+    def count(self, word: str) -> Mapping[str, int]:
+        if not word.isascii():
+            return super().count(word)
         counts: dict[str, int] = {}
         for batch in _batches(self._paths):
             arguments = ["rg", *self.FLAGS, "-e", word, "--", *(f"./{path}" for path in batch)]
@@ -123,7 +145,7 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-class GitCounter(PythonCounter):
+class GitCounter(FileCounter):
     """A word counter that counts in Python, but reads a tracked file only if `git grep` finds the word in it.
 
     Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
@@ -143,17 +165,16 @@ class GitCounter(PythonCounter):
         self._tracked = tracked.intersection(plain)
         self._untracked = tuple(path for path in self._paths if path not in self._tracked)
 
-    def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
-        if paths is not None or not word.isascii():
-            return super().count(word, paths)
+    def count(self, word: str) -> Mapping[str, int]:
+        if not word.isascii():
+            return super().count(word)
         output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word]) if self._tracked else b""
         matching = self._tracked.intersection(map(os.fsdecode, output.split(b"\0")))
-        return super().count(word, (*sorted(matching), *self._untracked))
+        return self.count_in((*sorted(matching), *self._untracked), word)
 
 
-def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
+def densest_window(data: bytes, words: Sequence[str], size: int) -> tuple[int, int]:
     """Return the first and last line of the best window: most distinct words, then most occurrences, then earliest."""
-    data = text.encode()
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     occurrences = [np.searchsorted(newlines, _positions(word.encode(), data)) + 1 for word in words]
     starts = np.unique(np.concatenate([np.empty(0, np.intp), *occurrences]))
@@ -162,18 +183,18 @@ def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int
         counts = [np.searchsorted(lines, starts + size) - np.searchsorted(lines, starts) for lines in occurrences]
         matches, distinct = np.sum(counts, axis=0), np.count_nonzero(counts, axis=0)
         best_line = int(starts[np.lexsort((starts, -matches, -distinct))[0]])
-    last = max(1, count_lines(text))  # an empty file is shown as its first line
+    last = max(1, newlines.size + (not data.endswith(b"\n")))  # an empty file is shown as its first line
     return best_line, min(best_line + size - 1, last)
 
 
-def _positions(word: bytes, data: bytes) -> NDArray[np.intp]:
-    return np.fromiter((match.start() for match in re.finditer(re.escape(word), data)), np.intp)
+def _positions(word: bytes, data: bytes) -> IntArray:
+    return np.array([match.start() for match in re.finditer(re.escape(word), data)], np.intp)
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordsSettings:
     # not in `config`, because the ranking does not depend on it
-    backend: Backend = setting("auto", "program that counts words; auto: the first installed of rg, git, python")
+    backend: Literal["python", "rg", "git"] = setting("python", "program that counts words")
     # the chunk size of builtin
     window: int = setting(40, "lines per result: those with the most distinct words", least=1)
     shortest: int = setting(2, "minimum length of counted words", least=1)  # single letters are in every file
@@ -192,23 +213,23 @@ class KeywordsEngine(EngineDefaults):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        return (f"words counted by {_choose_backend(self.settings.backend)}",)
+        return (f"words counted by {self.settings.backend}",)
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        backend = _choose_backend(self.settings.backend)
+        backend = self.settings.backend
         path = None if backend == "python" else shutil.which(backend)
         stat = os.stat(path) if path else None
         tool = [path, stat.st_size, stat.st_mtime_ns] if stat else []
         return identity_of(self.config, "engines/keywords.py", facts=[backend, tool])
 
     def open(self, corpus: Corpus) -> Session:
-        counters = {"rg": RipgrepCounter, "git": GitCounter, "python": PythonCounter}
-        return KeywordsSession(self.settings, corpus, counters[_choose_backend(self.settings.backend)](corpus))
+        counters = {"rg": RipgrepCounter, "git": GitCounter, "python": IndexCounter}
+        return KeywordsSession(self.settings, corpus, counters[self.settings.backend](corpus))
 
 
 class KeywordsSession:
-    def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: PythonCounter) -> None:
+    def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: FileCounter) -> None:
         self._settings = settings
         self._corpus = corpus
         self._counter = counter
@@ -225,8 +246,9 @@ class KeywordsSession:
         ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
         hits = []
         for path in ranked:
-            text = _fold(read_bytes(self._corpus, path).lower())
-            start, end = densest_window(text, words, self._settings.window)
+            data = read_bytes(self._corpus, path).lower()
+            data = data if data.isascii() else _fold(data).encode()
+            start, end = densest_window(data, words, self._settings.window)
             hits.append(Hit(path, start, end, distinct[path] + total[path] / (total[path] + 1)))
         return tuple(hits)
 
@@ -243,16 +265,9 @@ def query_keywords(query: str, shortest: int) -> list[str]:
     return [word for word in every if word not in STOP_WORDS and len(word) >= shortest] or every
 
 
-def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
-    if wanted == "auto":
-        return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
-    if wanted != "python" and shutil.which(wanted) is None:
-        hint = f'install {wanted}, or set backend = "auto"'
-        raise ConfigError(f"engine keywords: {wanted} is not installed", hint=hint, keys=["backend"])
-    return wanted
-
-
 def make(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
     read = read_settings(KeywordsSettings, settings, "engine keywords")
-    _choose_backend(read.backend)
+    if read.backend != "python" and shutil.which(read.backend) is None:
+        hint = f'install {read.backend}, or set backend = "python"'
+        raise ConfigError(f"engine keywords: {read.backend} is not installed", hint=hint, keys=["backend"])
     return KeywordsEngine(read)

@@ -16,7 +16,8 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, starmap
+from operator import gt
 from typing import Literal, NamedTuple
 
 from assay.digests import text_digest
@@ -145,32 +146,46 @@ def _detect_format(text: str) -> str:
         return "jsonl"
 
 
-class _Entry(NamedTuple):
-    docno: str
-    rank: int
-    score: float
-    line: int
-    hit: Hit | Docno
+_COLUMNS = ("qid", "Q0", "docno", "rank", "score", "tag")
 
 
-def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
+class TrecRanking(NamedTuple):
+    """The results of one query, best first."""
+
+    docnos: tuple[str, ...]
+    scores: tuple[float, ...]
+    tags: tuple[str, ...]
+
+
+def parse_trec(text: str, file: str) -> tuple[dict[str, TrecRanking], tuple[str, ...]]:
     """Parse a TREC run into rankings and notes; raise InputError for invalid lines and duplicate documents."""
-    entries: dict[str, dict[str, _Entry]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            query, entry = _parse_entry(line, file, number)
-            first = entries.setdefault(query, {}).setdefault(entry.docno, entry)
-            if first is not entry:
-                message = f"duplicate result {entry.docno} for {query}, first on line {first.line}"
-                raise InputError(message, file=file, line=number, hint="remove one of the two lines")
-    rankings: dict[str, tuple[Hit | Docno, ...]] = {}
+    rows = [row for line in text.split("\n") if (row := line.split())]
+    try:
+        if not set(map(len, rows)) <= {len(_COLUMNS)}:
+            raise ValueError
+        queries, _, docnos, ranks, scores, tags = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)
+        positions, values = [*map(int, ranks)], [*map(float, scores)]
+        if not all(map(math.isfinite, values)):
+            raise ValueError
+    except ValueError as problem:
+        raise _first_invalid_line(text, file) from problem
+    lines: dict[str, list[int]] = {}
+    for at, query in enumerate(queries):
+        lines.setdefault(query, []).append(at)
+    rankings: dict[str, TrecRanking] = {}
     ties = []
-    for query, results in entries.items():
-        by_docno = sorted(results.values(), key=lambda entry: entry.docno, reverse=True)
-        ranking = sorted(by_docno, key=lambda entry: -entry.score)
-        if any(upper.score == lower.score and upper.rank > lower.rank for upper, lower in pairwise(ranking)):
-            ties.append(query)
-        rankings[query] = tuple(entry.hit for entry in ranking)
+    for query, found in lines.items():
+        if len({docnos[at] for at in found}) < len(found):
+            raise _duplicate_result(text, file, query)
+        own = [values[at] for at in found]
+        if not all(map(gt, own, own[1:])):
+            found.sort(key=docnos.__getitem__, reverse=True)
+            found.sort(key=lambda at: -values[at])
+            if any(values[a] == values[b] and positions[a] > positions[b] for a, b in pairwise(found)):
+                ties.append(query)
+        name = from_column(query) if tags[found[0]].startswith(TAG) else query
+        names, marks = tuple([docnos[at] for at in found]), tuple([tags[at] for at in found])
+        rankings[name] = TrecRanking(names, tuple([values[at] for at in found]), marks)
     if not ties:
         return rankings, ()
     note = (
@@ -180,25 +195,53 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
     return rankings, (note,)
 
 
-def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
-    columns = line.split()
+def _first_invalid_line(text: str, file: str) -> InputError:
     hint = "write qid Q0 docno rank score tag"
-    if len(columns) != len(("qid", "Q0", "docno", "rank", "score", "tag")):
-        hint += ", or use JSON lines for paths with spaces"
-        raise InputError(f"expected 6 columns, got {len(columns)}", file=file, line=number, hint=hint)
-    query, _, docno, rank, score, tag = columns
-    try:
-        position, value = int(rank), float(score)
-    except ValueError as problem:
-        message = f"expected an integer rank and a numeric score, got {rank!r} and {score!r}"
-        raise InputError(message, file=file, line=number, hint=hint) from problem
-    if not math.isfinite(value):
-        raise InputError(f"expected a finite score, got {score}", file=file, line=number, hint="write a number")
-    if tag.startswith(TAG):  # written by Assay, with escapes
-        hit = parse_location(docno)
-        hit = hit._replace(path=from_column(hit.path), score=value)
-        return from_column(query), _Entry(docno, position, value, number, hit)
-    return query, _Entry(docno, position, value, number, Docno(docno, value))
+    for number, line in enumerate(text.split("\n"), 1):
+        columns = line.split()
+        if not columns:
+            continue
+        if len(columns) != len(_COLUMNS):
+            hint += ", or use JSON lines for paths with spaces"
+            return InputError(f"expected 6 columns, got {len(columns)}", file=file, line=number, hint=hint)
+        rank, score = columns[3:5]
+        try:
+            int(rank)
+            if not math.isfinite(float(score)):
+                return InputError(
+                    f"expected a finite score, got {score}", file=file, line=number, hint="write a number"
+                )
+        except ValueError:
+            message = f"expected an integer rank and a numeric score, got {rank!r} and {score!r}"
+            return InputError(message, file=file, line=number, hint=hint)
+    raise AssertionError(f"{file}: every line is valid")
+
+
+def _duplicate_result(text: str, file: str, query: str) -> InputError:
+    first: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        columns = line.split()
+        if columns and columns[0] == query:
+            docno = columns[2]
+            if first.setdefault(docno, number) != number:
+                message = f"duplicate result {docno} for {query}, first on line {first[docno]}"
+                return InputError(message, file=file, line=number, hint="remove one of the two lines")
+    raise AssertionError(f"{file}: no duplicate result for {query}")
+
+
+def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
+    parsed, notes = parse_trec(text, file)
+    rankings: dict[str, tuple[Hit | Docno, ...]] = {}
+    for query, ranking in parsed.items():
+        rankings[query] = tuple(starmap(_result, zip(*ranking, strict=True)))
+    return rankings, notes
+
+
+def _result(docno: str, score: float, tag: str) -> Hit | Docno:
+    if not tag.startswith(TAG):
+        return Docno(docno, score)
+    hit = parse_location(docno)  # written by Assay, with escapes
+    return hit._replace(path=from_column(hit.path), score=score)
 
 
 def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit | Docno, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,13 +14,13 @@ from assay.errors import ConfigError, GoldError
 from assay.experiment.records.codec import join_sets
 from assay.experiment.spec.analysis_plan import match_names
 from assay.experiment.spec.model import Spec
-from assay.experiment.spec.variants import SettingChange, Sweep
+from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tuning import BaseEngine, find_base
 from assay.gold.split import DEV, SEALED, select, split_of
 from assay.scoring import score
 from assay.stats.config import DEFAULT
 from assay.stats.tables import column, headline
-from assay.types import GoldSet, Run, Suite
+from assay.types import Run, Suite
 
 Strategy = Literal["left out", "added"]
 #: The steps for each value of --strategy.
@@ -29,43 +29,28 @@ BARE = "bare"
 LEAVE_ONE_OUT = "leave-one-out"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineComponents:
-    base: BaseEngine
-    parts: tuple[Component, ...]
-
-
-def find_parts(spec: Spec, name: str | None, only: Sequence[str] = ()) -> EngineComponents:
+def find_parts(spec: Spec, name: str | None, only: Sequence[str] = ()) -> tuple[BaseEngine, tuple[Component, ...]]:
     """Return the engine `name`, or that of the sweep `name`, with the parts that match the names or globs in `only`."""
-    found = _find_all_parts(spec, name)
-    if not only:
-        return found
-    names = match_names(only, [part.name for part in found.parts], "--only", kind="part")
-    return replace(found, parts=tuple(part for part in found.parts if part.name in names))
-
-
-def _find_all_parts(spec: Spec, name: str | None) -> EngineComponents:
     sweeps = {key: sweep for key, sweep in spec.sweeps.items() if sweep.strategy == LEAVE_ONE_OUT}
-    if name in sweeps:
-        return _sweep_parts(spec, sweeps[name])
-    if name is not None and name in spec.sweeps:
+    if name is not None and name in spec.sweeps and name not in sweeps:
         message = f"cannot ablate sweep {name!r}: its strategy is {spec.sweeps[name].strategy!r}"
         raise ConfigError(message, hint=f'name an engine, or a sweep with strategy = "{LEAVE_ONE_OUT}"')
-    base = find_base(spec, name)
-    if own := list_components(base.settings, "lines" if spec.level == "lines" else "file"):
-        return EngineComponents(base, own)
-    of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
-    if len(of_engine) == 1:
-        return _sweep_parts(spec, next(iter(of_engine.values())))
-    hint = f'add [sweeps.NAME] with strategy = "{LEAVE_ONE_OUT}" and parts to assay.toml'
-    raise ConfigError(
-        f"{base.name} declares no parts", hint=f"name a sweep: {', '.join(of_engine)}" if of_engine else hint
-    )
-
-
-def _sweep_parts(spec: Spec, sweep: Sweep) -> EngineComponents:
-    parts = tuple(Component(name, off) for name, off in sweep.parts.items())
-    return EngineComponents(find_base(spec, sweep.engine), parts)
+    sweep = sweeps.get(name or "")
+    base = find_base(spec, sweep.engine if sweep else name)
+    parts = () if sweep else list_components(base.settings, "lines" if spec.level == "lines" else "file")
+    if not parts and not sweep:
+        of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
+        if len(of_engine) != 1:
+            hint = f'add [sweeps.NAME] with strategy = "{LEAVE_ONE_OUT}" and parts to assay.toml'
+            hint = f"name a sweep: {', '.join(of_engine)}" if of_engine else hint
+            raise ConfigError(f"{base.name} declares no parts", hint=hint)
+        (sweep,) = of_engine.values()
+    if sweep:
+        parts = tuple(Component(part, off) for part, off in sweep.parts.items())
+    if only:
+        names = match_names(only, [part.name for part in parts], "--only", kind="part")
+        parts = tuple(part for part in parts if part.name in names)
+    return base, parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +64,22 @@ class AblationStep:
     kept: bool = True  # whether the next step builds on this one
 
 
-@dataclass(frozen=True, slots=True)
-class Ablation:
-    """Variants to run in addition to the unchanged engine, and the comparisons to make."""
+def plan_ablation(
+    parts: Sequence[Component], base: str, ways: Sequence[Strategy] = WAYS["both"]
+) -> tuple[tuple[SettingChange, ...], tuple[AblationStep, ...]]:
+    """Return variants that leave out one part each, add the parts one by one, or both, and the comparisons to make.
 
-    variants: tuple[SettingChange, ...]
-    steps: tuple[AblationStep, ...]
-
-
-def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Strategy] = WAYS["both"]) -> Ablation:
-    """Plan variants that leave out one part each, add the parts one by one, or both; equal variants run once."""
-    _check_parts(parts)
+    Equal variants run once.
+    """
+    if not parts:
+        raise ConfigError("no parts to ablate", hint=f'add [sweeps.NAME] with strategy = "{LEAVE_ONE_OUT}" and parts')
+    for part in parts:
+        if not part.off:
+            message = f"no setting switches off the part {part.name!r}"
+            raise ConfigError(message, hint='for example stem = { "search.without" = ["stem"] }')
+    name, count = Counter(part.name for part in parts).most_common(1)[0]
+    if count > 1:
+        raise ConfigError(f"two parts are called {name!r}", hint="rename one of them")
     out, up = list[SettingChange](), list[SettingChange]()
     if "left out" in ways:
         out = [SettingChange(f"without {part.name}", switched_off([part])) for part in parts]
@@ -105,19 +95,7 @@ def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Strategy
         run_as = [next(other.name for other in unique if other.changes == change.changes) for change in up]
         pairs = zip(parts, run_as, [*run_as[1:], base], strict=True)
         steps += [AblationStep(part.name, "added", new, old) for part, old, new in pairs]
-    return Ablation(tuple(unique), tuple(steps))
-
-
-def _check_parts(parts: Sequence[Component]) -> None:
-    if not parts:
-        raise ConfigError("no parts to ablate", hint='add [sweeps.NAME] with strategy = "leave-one-out" and parts')
-    for part in parts:
-        if not part.off:
-            message = f"no setting switches off the part {part.name!r}"
-            raise ConfigError(message, hint='for example stem = { "search.without" = ["stem"] }')
-    name, count = Counter(part.name for part in parts).most_common(1)[0]
-    if count > 1:
-        raise ConfigError(f"two parts are called {name!r}", hint="rename one of them")
+    return tuple(unique), tuple(steps)
 
 
 def switched_off(parts: Sequence[Component]) -> dict[str, object]:
@@ -136,20 +114,13 @@ def switched_off(parts: Sequence[Component]) -> dict[str, object]:
     return off
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardSelection:
-    """Run that includes every tried variant, and the steps of the selection."""
-
-    run: Run
-    steps: tuple[AblationStep, ...]
-
-
 def select_forward(
     run: Run, base: str, parts: Sequence[Component], primary: str, run_variant: Callable[[SettingChange], Run]
-) -> ForwardSelection:
+) -> tuple[Run, tuple[AblationStep, ...]]:
     """Start without parts, add one part at a time, and keep each part that improves the mean of `primary`.
 
-    Each step depends on earlier results, so variants run one at a time. `run` contains the unchanged engine `base`.
+    Each step depends on earlier results, so variants run one at a time. `run` contains the unchanged engine `base`;
+    the returned run contains every tried variant.
     """
     off = list(parts)
     last = SettingChange(BARE, switched_off(off))
@@ -159,11 +130,14 @@ def select_forward(
         rest = [other for other in off if other is not part]
         variant = SettingChange(f"plus {part.name}" if rest else base, switched_off(rest))
         run = _join(run, run_variant(variant)) if rest else run
-        kept = _gain(run, variant.name, last.name, primary) > DEFAULT.tie
+        scores = score(run, (primary,))
+        table, measure = headline(scores), column(scores, primary)
+        gain = float(np.nanmean(table.row(variant.name, measure) - table.row(last.name, measure)))
+        kept = (gain if measure.bounds.higher_is_better else -gain) > DEFAULT.tie
         steps.append(AblationStep(part.name, "added", variant.name, last.name, kept))
         if kept:
             off, last = rest, variant
-    return ForwardSelection(run, tuple(steps))
+    return run, tuple(steps)
 
 
 def _join(run: Run, more: Run) -> Run:
@@ -172,100 +146,56 @@ def _join(run: Run, more: Run) -> Run:
     return replace(run, engines=(*run.engines, *new), lines=join_sets(run.lines, more.lines))
 
 
-def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
-    scores = score(run, (primary,))
-    table, measure = headline(scores), column(scores, primary)
-    gain = float(np.nanmean(table.row(engine, measure) - table.row(baseline, measure)))
-    return gain if measure.bounds.higher_is_better else -gain
-
-
-@dataclass(frozen=True, slots=True)
-class SplitUse:
-    """Purpose for which queries are selected."""
-
-    what: str
-    opens: bool = False  # whether test queries are allowed on request; sealed ones never are
-
-
-TUNING, ABLATING = SplitUse("tuning"), SplitUse("ablations", opens=True)
-
-
 @dataclass(frozen=True, slots=True)
 class DataNote:
-    """A note on the queries that were used."""
+    """A note on the queries that were used; all but "used" limit the conclusions."""
 
     kind: Literal["undivided", "used", "used up", "failed"]
     text: str
 
-    @property
-    def is_grave(self) -> bool:
-        """Whether the note limits the conclusions."""
-        return self.kind != "used"
 
+def select_queries(
+    suite: Suite, splits: Sequence[str], purpose: str, *, allow_test: bool
+) -> tuple[Suite, tuple[DataNote, ...]]:
+    """Return the queries of the named splits, by default dev and sets without splits, with notes on them.
 
-@dataclass(frozen=True, slots=True)
-class DevData:
-    """Queries selected for tuning or an ablation, with notes."""
-
-    suite: Suite
-    notes: tuple[DataNote, ...] = ()
-
-
-def dev_data(suite: Suite, splits: Sequence[str] = (), use: SplitUse = TUNING) -> DevData:
-    """Return the queries of the requested splits, by default dev; raise ConfigError for a split that `use` forbids."""
-    hint = f"use --split {DEV}: other splits are reserved for confirming changes"
+    Sealed queries are never allowed, test queries only with `allow_test`.
+    """
     for part in splits:
-        if part != DEV and not use.opens:
-            raise ConfigError(f"split = {part!r} cannot be used for {use.what}", hint=hint, keys=["split"])
-        if part == SEALED:
-            message = f"split = {part!r} cannot be used for {use.what}"
-            raise ConfigError(message, hint=hint, keys=["split"])
-    if set(splits) <= {DEV}:
-        return _dev_only(suite)
-    chosen = select(suite, splits)
-    return DevData(chosen.suite, (spent_warning(sorted({*splits} - {DEV})),))
-
-
-def spent_warning(parts: Sequence[str]) -> DataNote:
-    """Return the note that queries of `parts` can no longer confirm a change."""
-    named = " and ".join(parts)
-    return DataNote(
-        "used up",
-        f"{named.upper()} QUERIES ARE USED UP: changes chosen with them cannot be confirmed on {named} queries.",
-    )
-
-
-def _dev_only(suite: Suite) -> DevData:
-    divided = [gold for gold in suite.golds if any(map(split_of, gold.queries))]
-    names = {gold.name for gold in divided}
-    undivided = [gold for gold in suite.golds if gold.name not in names]
-    dev = {
-        gold.name: replace(gold, queries=tuple(query for query in gold.queries if split_of(query) == DEV))
-        for gold in divided
-    }
-    golds = [dev.get(gold.name, gold) for gold in suite.golds]
-    used = tuple(gold for gold in golds if gold.queries)
+        if part == SEALED or (part != DEV and not allow_test):
+            hint = f"use --split {DEV}: other splits are reserved for confirming changes"
+            raise ConfigError(f"split = {part!r} cannot be used for {purpose}", hint=hint, keys=["split"])
+    if not set(splits) <= {DEV}:
+        return select(suite, splits).suite, (DataNote("used up", spent_warning(sorted({*splits} - {DEV}))),)
+    undivided = [gold for gold in suite.golds if not any(map(split_of, gold.queries))]
+    dev = [
+        gold if gold in undivided else replace(gold, queries=tuple(q for q in gold.queries if split_of(q) == DEV))
+        for gold in suite.golds
+    ]
+    used = tuple(gold for gold in dev if gold.queries)
     if not used:
         counts = Counter(split_of(query) or "none" for gold in suite.golds for query in gold.queries)
         held = ", ".join(f"{count} {part}" for part, count in sorted(counts.items())) or "no query"
         source = suite.golds[0].source if suite.golds else None
         hint = f"create a {DEV} split with `assay gold split`"
         raise GoldError(f"no query in split '{DEV}' ({held})", file=source, hint=hint)
-    return DevData(Suite(used), tuple(_usage_notes(undivided, divided)))
-
-
-def _usage_notes(undivided: Sequence[GoldSet], divided: Sequence[GoldSet]) -> Iterator[DataNote]:
+    notes = []
     if undivided:
-        names = ", ".join(gold.name for gold in undivided)
-        file = undivided[0].source or "SET"
-        yield DataNote(
-            "undivided",
-            f"{names}: no splits, so all queries were used and none are left to confirm the result. Run "
-            f"`assay gold split {file}`, repeat this command, then measure the chosen setting on the test split.",
+        text = (
+            f"{', '.join(gold.name for gold in undivided)}: no splits, so all queries were used and none are left to "
+            f"confirm the result. Run `assay gold split {undivided[0].source or 'SET'}`, repeat this command, then "
+            "measure the chosen setting on the test split."
         )
-    if divided:
-        queries = [query for gold in divided for query in gold.queries]
-        used = sum(split_of(query) == DEV for query in queries)
-        yield DataNote(
-            "used", f"{used} {DEV} queries were used; {len(queries) - used} queries of other splits were not."
-        )
+        notes.append(DataNote("undivided", text))
+    parts = [split_of(query) for gold in suite.golds if gold not in undivided for query in gold.queries]
+    if parts:
+        count = parts.count(DEV)
+        text = f"{count} {DEV} queries were used; {len(parts) - count} queries of other splits were not."
+        notes.append(DataNote("used", text))
+    return Suite(used), tuple(notes)
+
+
+def spent_warning(parts: Sequence[str]) -> str:
+    """Return the warning that queries of `parts` can no longer confirm a change."""
+    named = " and ".join(parts)
+    return f"{named.upper()} QUERIES ARE USED UP: changes chosen with them cannot be confirmed on {named} queries."

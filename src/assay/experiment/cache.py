@@ -28,8 +28,8 @@ _FORMAT = 1
 RESULT_CODE = (
     "clock.py", "corpus", "digests.py", "engines", "errors.py", "experiment/__init__.py", "experiment/cache.py",
     "experiment/corpora.py", "experiment/records", "experiment/sessions.py", "experiment/spec",
-    "experiment/worker.py", "files.py", "gold", "http.py", "locks.py", "processes", "redaction.py", "settings.py",
-    "store", "syntax", "toml.py", "trec.py", "types.py",
+    "experiment/worker.py", "files.py", "gold", "http.py", "locks.py", "processes", "records.py", "redaction.py",
+    "settings.py", "store", "syntax", "toml.py", "trec.py", "types.py",
 )  # fmt: skip
 
 
@@ -158,11 +158,7 @@ def cell_key(identity: EngineIdentity, snapshot: CorpusSnapshot, k: int) -> Cach
 
 
 def timed_key(
-    name: str,
-    engines: Mapping[str, FullEngine],
-    snapshot: CorpusSnapshot,
-    k: int,
-    environment: Mapping[str, object],
+    name: str, engines: Mapping[str, FullEngine], snapshot: CorpusSnapshot, k: int, environment: Mapping[str, object]
 ) -> CacheKey:
     """Return the key of a timed cell, which covers the environment and all engines, because both affect times."""
     companions = {
@@ -172,11 +168,6 @@ def timed_key(
     inputs = [snapshot.gold.name, snapshot.facts.digest, snapshot.asked, snapshot.own, gold_hash(snapshot.gold)]
     run = digest_of([_FORMAT, result_code(), companions, inputs, k, dict(environment)])
     return CacheKey(digest_of([run, name]), permanent=False)
-
-
-def unfinished_directory(run: str) -> Path:
-    """Return the cache directory of an unfinished run without a results directory."""
-    return Store().path(kinds.UNFINISHED.name, run)
 
 
 @dataclass(slots=True)

@@ -21,20 +21,17 @@ from assay.errors import AssayError, ConfigError, CorpusError, GoldError, SetupE
 
 T = TypeVar("T")
 Client = Any  # distributed is optional, and only half of it is typed
-MB: Final = 1_000_000
 _RETRY: Final = 0.1  # seconds; a scheduler notices a broken connection sooner
 _LOGGERS: Final = ("distributed", "tornado")
 
 
 @dataclass(frozen=True, slots=True)
 class DaskTimeouts:
-    """Time and size limits of a Dask executor."""
+    """Time limits of a Dask executor."""
 
     connect: float = 10.0  # seconds; a running scheduler answers in less than one
     workers: float = 60.0  # seconds without any worker; a job queue may need that long for the first
     look: float = 1.0  # seconds between counts of the workers
-    large: int = MB  # bytes of a task worth a warning: the scheduler holds each task until it is done
-    refused: int = 20 * MB  # bytes of a task that is refused
 
 
 class DaskExecutor:
@@ -44,7 +41,6 @@ class DaskExecutor:
 
     def __init__(self, address: str, timeouts: DaskTimeouts | None = None) -> None:
         self.address = address
-        self.warnings: list[str] = []
         self._timeouts = timeouts or DaskTimeouts()
         self._environment = worker_environment()
         self._thread_count = 0
@@ -77,7 +73,6 @@ class DaskExecutor:
         from distributed.client import ClosedClientError
 
         message = pickle.dumps(RemoteCall(self._environment, pack((function, args))), protocol=5)
-        self._check_size(len(message), str(args[0])[:200] if args else "a task")
         try:
             remote: Future[bytes] = self._executor.submit(pickle.loads, message)
         except ClosedClientError as error:
@@ -103,15 +98,6 @@ class DaskExecutor:
         elif now - self._workers_seen >= self._timeouts.workers:
             raise _no_workers(self.address, self._timeouts.workers)
 
-    def _check_size(self, size: int, name: str) -> None:
-        if size > self._timeouts.refused:
-            raise SetupError(
-                f"cannot send {name}: {size / MB:.0f} MB exceed the limit of {self._timeouts.refused / MB:.0f} MB",
-                hint="split the gold set, or use --shard instead of --cluster",
-            )
-        if size > self._timeouts.large and not self.warnings:
-            self.warnings.append(f"{name} has {size / MB:.1f} MB; the scheduler holds all running tasks in memory")
-
     def _settle(self, remote: Future[bytes], result: Future[T]) -> None:
         with suppress(InvalidStateError):  # cancelled meanwhile
             try:
@@ -130,12 +116,8 @@ class DaskExecutor:
         if isinstance(error, CancelledError):
             return _scheduler_lost(self.address)
         if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
-            failure = SetupError(
-                f"a worker of {self.address} cannot load the task: {error}",
-                hint="install Assay and the packages of your engines on every worker",
-            )
-            failure.__cause__ = error
-            return failure
+            hint = "install Assay and the packages of your engines on every worker"
+            return SetupError(f"a worker of {self.address} cannot load the task: {error}", hint=hint)
         return error
 
 
@@ -234,16 +216,16 @@ def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
 @contextmanager
 def _silenced_loggers() -> Iterator[None]:
     """Silence the loggers of Dask and Tornado; loggers without a level inherit that of their parent."""
-    known = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] in _LOGGERS]
-    loggers = [logging.getLogger(name) for name in sorted({*known, *_LOGGERS})]
-    before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in _LOGGERS]
+    names = {name for name in logging.Logger.manager.loggerDict if name.split(".")[0] in _LOGGERS} | {*_LOGGERS}
+    levels = {name: logging.getLogger(name).level for name in names}
+    changed = {name: level for name, level in levels.items() if level or name in _LOGGERS}
     try:
-        for logger, _ in before:
-            logger.setLevel(logging.CRITICAL + 1)
+        for name in changed:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         yield
     finally:
-        for logger, level in before:
-            logger.setLevel(level)
+        for name, level in changed.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def _check_workers(client: Client, address: str, timeouts: DaskTimeouts, wanted: WorkerEnvironment) -> None:

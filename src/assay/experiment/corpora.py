@@ -21,8 +21,8 @@ from assay.experiment.spec.analysis_plan import check_suite
 from assay.experiment.spec.load import EXTENDS, PRESET
 from assay.experiment.spec.model import KEYS, TABLES
 from assay.gold import TagRule, join, resolve
-from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
+from assay.gold.split import access_log_path
 from assay.settings import iter_leaves
 from assay.store.scratch import scratch
 from assay.syntax.text import estimate_tokens, line_bytes, line_sizes
@@ -44,29 +44,26 @@ def find_experiments(directories: Iterable[Path]) -> list[Path]:
     left = [file for directory in directories for pattern in patterns for file in sorted(directory.glob(pattern))]
     while left:
         file = left.pop(0).resolve()
-        data = None if file in experiments else _read_experiment(file)
-        if data is not None:
-            experiments[file] = data
-            left += _extended(file, data)
-    templates = (path for file, data in experiments.items() for path in _templates(file, data, experiments))
+        with suppress(OSError):
+            status = file.stat()
+            data = _read_experiment(file, (status.st_mtime_ns, status.st_size))
+            if data is not None and file not in experiments:
+                experiments[file] = data
+                left += _extended(file, data)
+    templates = []
+    for file, data in experiments.items():
+        directories = dict.fromkeys(path.parent for path in (file, *_extended(file, data)) if path in experiments)
+        names = dict.fromkeys(_template_names(data))
+        templates += [directory / name for name in names for directory in directories if (directory / name).is_file()]
     return [*experiments, *templates]
 
 
-def _read_experiment(file: Path) -> Mapping[str, Any] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return _parse_experiment(file, (status.st_mtime_ns, status.st_size))
-
-
 @cache
-def _parse_experiment(file: Path, _version: tuple[int, int]) -> Mapping[str, Any] | None:
-    try:
+def _read_experiment(file: Path, _version: tuple[int, int]) -> Mapping[str, Any] | None:
+    with suppress(ConfigError):
         data = read_toml(file).data
-    except ConfigError:
-        return None
-    return data if is_experiment(data) else None
+        return data if is_experiment(data) else None
+    return None
 
 
 def is_experiment(data: Mapping[str, Any]) -> bool:
@@ -82,12 +79,6 @@ def _extended(file: Path, data: Mapping[str, Any]) -> list[Path]:
     return [(file.parent / name).resolve() for name in names if isinstance(name, str) and not name.startswith(PRESET)]
 
 
-def _templates(file: Path, data: Mapping[str, Any], known: Mapping[Path, Mapping[str, Any]]) -> Iterator[Path]:
-    directories = dict.fromkeys(path.parent for path in (file, *_extended(file, data)) if path in known)
-    for name in dict.fromkeys(_template_names(data)):
-        yield from (directory / name for directory in directories if (directory / name).is_file())
-
-
 def _template_names(data: Mapping[str, Any]) -> Iterator[str]:
     for table in ("engines", "variants", "sweeps"):
         for keys, value in iter_leaves(data.get(table, {})):
@@ -97,20 +88,18 @@ def _template_names(data: Mapping[str, Any]) -> Iterator[str]:
 
 def own_files(spec: Spec) -> tuple[Path, ...]:
     """Return the gold sets, access logs, configuration, templates and ledgers; empty if all gold sets are shipped."""
-    gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
+    gold: list[Path] = []
+    for source in (Path(source) for source in spec.gold if source not in SHIPPED):
+        if not source.is_dir():
+            gold.append(source)
+            continue
+        with suppress(AssayError):
+            gold += sorted({Path(one.source) for one in load_gold(source).golds if one.source})
     if not gold:
         return ()
     logs = [access_log_path(file) for file in gold]
     experiments = find_experiments(dict.fromkeys((spec.directory, *(file.parent for file in gold))))
     return tuple(dict.fromkeys((*gold, *logs, *map(Path, spec.files), *experiments, *_ledgers_above(spec.directory))))
-
-
-def _gold_files(source: Path) -> list[Path]:
-    if not source.is_dir():
-        return [source]
-    with suppress(AssayError):
-        return sorted({Path(gold.source) for gold in load_gold(source).golds if gold.source})
-    return []
 
 
 def _changing_files(corpus: CorpusSpec, base: Path | None, source: Path) -> list[str]:
@@ -240,7 +229,11 @@ class PreparedGold:
 def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, missing: Missing | None) -> PreparedGold:
     """Open the corpus of a gold set and resolve its anchors; raise GoldError if no query is left."""
     _check_measures(gold)
-    _check_forms(gold, forms)
+    known = sorted({form for query in gold.queries for form in query.forms})
+    for form in forms or ():
+        if form not in known:
+            hint = did_you_mean(form, known) or f"the gold set has {', '.join(known)}"
+            raise GoldError(f"unknown phrasing {form!r}", file=gold.source, hint=hint)
     opened = reopen(gold, forms, cache)
     policy = missing or ("report" if gold.corpus.kind == "stdlib" else "error")
     resolution = resolve(gold, opened.corpus, missing=policy)
@@ -248,12 +241,8 @@ def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, miss
     problems = tuple(problem.message for problem in resolution.problems)
     if not queries:
         line = resolution.problems[0].line if resolution.problems else None
-        raise GoldError(
-            f"no query has a target in this corpus: {'; '.join(problems[:3])}",
-            file=gold.source,
-            line=line,
-            hint="check that the gold set belongs to this corpus",
-        )
+        message = f"no query has a target in this corpus: {'; '.join(problems[:3])}"
+        raise GoldError(message, file=gold.source, line=line, hint="check that the gold set belongs to this corpus")
     return replace(opened, gold=resolution.gold, problems=problems, queries=queries)
 
 
@@ -265,7 +254,13 @@ def reopen(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None = None
         source = Path(gold.source)
         own = paths_inside(gold.corpus, base, [source, access_log_path(source), source.parent / FILE])
         changing = _changing_files(gold.corpus, base, source)
-    corpus = _open(gold, base, [*own, *changing], cache)
+    try:
+        spec = exclude_paths(gold.corpus, [*own, *changing])
+        corpus = replace(open_corpus(spec, base=base, cache=cache), spec=gold.corpus)
+    except CorpusError as error:
+        line = error.line or _corpus_line(gold.source)
+        message = f"{error.message}: {error.file}" if error.file else error.message
+        raise CorpusError(message, file=gold.source, line=line, hint=error.hint) from error
     queries = phrased_queries(gold, forms)
     return PreparedGold(gold, corpus, (), queries, frozenset(own), LineSizes(corpus), frozenset(changing))
 
@@ -290,28 +285,11 @@ def phrased_queries(gold: GoldSet, forms: Sequence[str] | None) -> tuple[Phrased
     return tuple(PhrasedQuery(q, form) for q in gold.queries for form in q.ordered_forms if not forms or form in forms)
 
 
-def _open(gold: GoldSet, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:
-    try:
-        return replace(open_corpus(exclude_paths(gold.corpus, own), base=base, cache=cache), spec=gold.corpus)
-    except CorpusError as error:
-        line = error.line or _corpus_line(gold.source)
-        message = f"{error.message}: {error.file}" if error.file else error.message
-        raise CorpusError(message, file=gold.source, line=line, hint=error.hint) from error
-
-
 def _corpus_line(source: str | None) -> int | None:
     if source is None or not source.endswith((".yaml", ".yml")) or not Path(source).is_file():
         return None
     lines = Path(source).read_text(encoding="utf-8", errors="replace").split("\n")
     return next((number for number, text in enumerate(lines, start=1) if text.startswith("corpus:")), None)
-
-
-def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
-    known = sorted({form for query in gold.queries for form in query.forms})
-    for form in forms or ():
-        if form not in known:
-            hint = did_you_mean(form, known) or f"the gold set has {', '.join(known)}"
-            raise GoldError(f"unknown phrasing {form!r}", file=gold.source, hint=hint)
 
 
 def _check_measures(gold: GoldSet) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.engines.base import SharedStep, cached_steps, sharing_engine
+from assay.engines.base import cached_steps, sharing_engine
 from assay.experiment.cache import CellId, CorpusSnapshot, ResultCache
 from assay.experiment.corpora import Missing
 from assay.experiment.plan import DEFAULT_OPTIONS, ExecutionOptions, RunPlan, make_plan
@@ -75,51 +75,38 @@ def dry_run(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _EnginePath:
-    """Steps of one engine, with the number of gold sets on which each step, and the result, is cached."""
-
-    engine: str
-    steps: tuple[SharedStep, ...]
-    cached: tuple[int, ...]
-    cells: int
-
-
 def plan_tree(plan: RunPlan, snapshots: Mapping[str, CorpusSnapshot], cache: ResultCache | None) -> Node:
     """Return the tree of a plan, with engines below the steps they share; without `cache`, no step counts as cached."""
-    paths = [_engine_path(plan, name, snapshots, cache) for name in plan.engines]
     size = sum(snapshot.size for snapshot in snapshots.values()) / 1e6
     files = sum(snapshot.facts.files for snapshot in snapshots.values())
-    children = _branches(paths, 0, len(snapshots))
-    return Node("corpora", f"{files:,} files, {size:.1f} MB", len(snapshots), len(snapshots), len(paths), children)
+    golds, store = len(snapshots), Store()
 
+    def cached_golds(name: str) -> list[int]:
+        """Return the number of gold sets on which each step of an engine is cached; the last step is its result."""
+        steps, shares = plan.engines[name].steps, sharing_engine(plan.engines[name].engine)
+        if cache is None:
+            return [0] * len(steps)
+        cells = sum(cache.has(plan.key(CellId(gold, name), snapshot, {})) for gold, snapshot in snapshots.items())
+        found = [cached_steps(shares, s.facts.digest, store) if shares else frozenset() for s in snapshots.values()]
+        return [*(sum(step.name in names for names in found) for step in steps[:-1]), cells]
 
-def _engine_path(
-    plan: RunPlan, name: str, snapshots: Mapping[str, CorpusSnapshot], cache: ResultCache | None
-) -> _EnginePath:
-    planned = plan.engines[name]
-    if cache is None:
-        return _EnginePath(name, planned.steps, (0,) * len(planned.steps), 0)
-    cells = sum(cache.has(plan.key(CellId(gold, name), snapshot, {})) for gold, snapshot in snapshots.items())
-    shares, store = sharing_engine(planned.engine), Store()
-    digests = [snapshot.facts.digest for snapshot in snapshots.values()]
-    cached = [cached_steps(shares, digest, store) if shares else frozenset() for digest in digests]
-    counts = tuple(sum(step.name in names for names in cached) for step in planned.steps)
-    return _EnginePath(name, planned.steps, counts, cells)
+    cached = {name: cached_golds(name) for name in plan.engines}
 
+    def branches(names: Sequence[str], depth: int) -> tuple[Node, ...]:
+        groups: dict[tuple[str, str], list[str]] = {}
+        for name in names:
+            steps = plan.engines[name].steps
+            is_last = depth >= len(steps) - 1
+            groups.setdefault(("", name) if is_last else (steps[depth].name, steps[depth].digest), []).append(name)
+        nodes = []
+        for (shared, first), group in groups.items():
+            if shared:
+                step = plan.engines[group[0]].steps[depth]
+                children = branches(group, depth + 1)
+                nodes.append(Node(step.name, step.about, golds, cached[group[0]][depth], len(group), children))
+            else:
+                nodes.append(Node(first, plan.engines[first].steps[-1].about, golds, cached[first][-1], 1))
+        return tuple(nodes)
 
-def _branches(paths: Sequence[_EnginePath], depth: int, golds: int) -> tuple[Node, ...]:
-    groups: dict[tuple[str, str], list[_EnginePath]] = {}
-    for path in paths:
-        last = depth >= len(path.steps) - 1
-        key = ("", path.engine) if last else (path.steps[depth].name, path.steps[depth].digest)
-        groups.setdefault(key, []).append(path)
-    nodes = []
-    for group in groups.values():
-        first = group[0]
-        if depth >= len(first.steps) - 1:
-            nodes.append(Node(first.engine, first.steps[-1].about, golds, first.cells, 1))
-        else:
-            step, children = first.steps[depth], _branches(group, depth + 1, golds)
-            nodes.append(Node(step.name, step.about, golds, first.cached[depth], len(group), children))
-    return tuple(nodes)
+    about = f"{files:,} files, {size:.1f} MB"
+    return Node("corpora", about, golds, golds, len(plan.engines), branches(list(plan.engines), 0))

@@ -22,7 +22,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _POLL: Final = 1.0  # seconds between looks at the width of an executor while tasks run
-_NAME: Final = 200  # characters of a task in a message
 _GRACE: Final = 5.0  # seconds for a worker to end its engines and delete its files before it is killed
 #: Variables that set the thread count of numeric libraries and tools.
 THREAD_VARIABLES = (
@@ -73,7 +72,7 @@ def iter_results(
     tasks: Iterable[T],
     *,
     attempts: int = 3,
-    on_lost: Callable[[T, TaskLost], R] | None = None,
+    on_lost: Callable[[T], R] | None = None,
 ) -> Generator[tuple[T, R], None, None]:
     """Yield every task with its result, in order of completion.
 
@@ -108,25 +107,16 @@ def iter_results(
                 if isinstance(error, WorkerLost) and sent < attempts:
                     retries.append((task, sent))
                     continue
-                lost = _task_lost(task, sent, error)
                 if on_lost is None:
-                    raise lost from error
-                result = on_lost(task, lost)
+                    times = "once" if sent == 1 else f"{sent} times"
+                    reason = error.message if isinstance(error, WorkerLost) else str(error) or type(error).__name__
+                    hint = "run the engine alone, so that it has more memory: --only ENGINE --jobs 1"
+                    raise TaskLost(f"{task} was lost {times} because its worker died: {reason}", hint=hint) from error
+                result = on_lost(task)
             yield task, result
     finally:
         for future in running:
             future.cancel()
-
-
-def _task_lost(task: object, sent: int, error: BaseException) -> TaskLost:
-    times = "once" if sent == 1 else f"{sent} times"
-    reason = error.message if isinstance(error, WorkerLost) else str(error) or type(error).__name__
-    name = str(task)
-    name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
-    return TaskLost(
-        f"{name} was lost {times} because its worker died: {reason}",
-        hint="run the engine alone, so that it has more memory: --only ENGINE --jobs 1",
-    )
 
 
 class SerialExecutor:
@@ -237,7 +227,7 @@ class _Worker:
     def __init__(self) -> None:
         self._ending = threading.Lock()  # `close` and the thread of a lost task may end it at the same time
         self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_initialize)
-        with _single_threaded():
+        with _STARTING, _thread_variables(1):  # libraries read the variables when they are loaded
             first = self.pool.submit(os.getpid)
         self.pid = first.result()
         self.process = next(process for process in active_children() if process.pid == self.pid)
@@ -256,21 +246,7 @@ class _Worker:
         return f"the worker process {self.pid} was killed by {name}{cause}"
 
 
-_ENVIRONMENT = threading.Lock()
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Set one thread per library for a process started now; libraries read the variables when they are loaded."""
-    with _ENVIRONMENT:
-        before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name, None)
-                os.environ.update({} if value is None else {name: value})
+_STARTING = threading.Lock()
 
 
 def _initialize() -> None:
@@ -285,8 +261,7 @@ def _exit(number: int, _frame: object) -> NoReturn:
 
 
 def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
+    if parent := parent_process():
         parent.join()
     os._exit(1)
 
@@ -311,20 +286,26 @@ def available_threads() -> int:
 @contextmanager
 def pinned(threads: int) -> Iterator[int]:
     """Limit threads by processor affinity (Linux) and by variables of numeric libraries; yield the number granted."""
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     granted = min(threads, available_threads())
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(granted)))
-    _set_affinity(allowed[:granted])
+    with _thread_variables(granted):
+        _set_affinity(allowed[:granted])
+        try:
+            yield granted
+        finally:
+            _set_affinity(allowed)
+
+
+@contextmanager
+def _thread_variables(threads: int) -> Iterator[None]:
+    before = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     try:
-        yield granted
+        yield
     finally:
-        _set_affinity(allowed)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in THREAD_VARIABLES:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def _set_affinity(processors: Iterable[int]) -> None:

@@ -21,7 +21,8 @@ from assay.digests import text_digest
 from assay.errors import ConfigError, InputError
 from assay.experiment.corpora import LEDGER_FILE, LEDGER_START, ledger_head
 from assay.experiment.records import config_hash
-from assay.experiment.spec.model import Spec, locate_error, read_table
+from assay.experiment.spec import Spec
+from assay.experiment.spec.load import locate_error, read_table
 from assay.files import check_regular, write_atomic
 from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
@@ -63,11 +64,8 @@ class AcceptanceRule:
             if name not in known:
                 raise unknown_name("rule: verdict: unknown verdict", name, known, "verdicts", keys=["verdict"])
         if self.repository_queries < 1:
-            raise ConfigError(
-                f"rule: repository_queries = {self.repository_queries}",
-                hint="set it to 1 or more",
-                keys=["repository_queries"],
-            )
+            message = f"rule: repository_queries: expected 1 or more, got {self.repository_queries}"
+            raise ConfigError(message, hint=f"the default is {DEFAULT.small_set}", keys=["repository_queries"])
 
     def __str__(self) -> str:
         parts = [f"the verdict is {' or '.join(self.verdict)}"] if self.verdict else []
@@ -105,35 +103,27 @@ class ConditionResult:
     held: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RuleOutcome:
-    """Decision of a rule, with the result of each condition."""
-
-    accepted: bool
-    reasons: tuple[ConditionResult, ...]
-
-
-def apply_rule(rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[RepositoryChange]) -> RuleOutcome:
-    reasons = []
+def apply_rule(
+    rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[RepositoryChange]
+) -> tuple[ConditionResult, ...]:
+    """Return the conditions of a rule; a change is accepted if all held."""
+    results = []
     if rule.verdict:
         verdict = str(row.verdict or "none")
-        reasons.append(ConditionResult(f"the verdict is {verdict}", verdict in rule.verdict))
+        results.append(ConditionResult(f"the verdict is {verdict}", verdict in rule.verdict))
     gain = row.difference if row.higher_is_better else -row.difference
-    reasons.append(ConditionResult(f"the gain is {gain:+.4f}", gain > rule.least + DEFAULT.tie))
+    results.append(ConditionResult(f"the gain is {gain:+.4f}", gain > rule.least + DEFAULT.tie))
     if rule.worst_repository > -1.0:
-        reasons.append(_check_repositories(rule, repositories))
-    return RuleOutcome(all(reason.held for reason in reasons), tuple(reasons))
-
-
-def _check_repositories(rule: AcceptanceRule, repositories: Sequence[RepositoryChange]) -> ConditionResult:
-    large = [change for change in repositories if change.queries >= rule.repository_queries]
-    lost = sorted((c for c in large if c.gain <= rule.worst_repository + DEFAULT.tie), key=lambda c: c.gain)
-    if lost:
-        named = ", ".join(f"{c.repository} {c.gain:+.3f} (n={c.queries})" for c in lost)
-        return ConditionResult(f"too much is lost on {named}", False)
-    if not large:
-        return ConditionResult(f"no repository has the {rule.repository_queries} queries that a veto needs", True)
-    return ConditionResult(f"none of {len(large)} repositories loses {-rule.worst_repository:g}", True)
+        large = [change for change in repositories if change.queries >= rule.repository_queries]
+        lost = sorted((c for c in large if c.gain <= rule.worst_repository + DEFAULT.tie), key=lambda c: c.gain)
+        if lost:
+            text = f"too much is lost on {', '.join(f'{c.repository} {c.gain:+.3f} (n={c.queries})' for c in lost)}"
+        elif large:
+            text = f"none of {len(large)} repositories loses {-rule.worst_repository:g}"
+        else:
+            text = f"no repository has the {rule.repository_queries} queries that a veto needs"
+        results.append(ConditionResult(text, not lost))
+    return tuple(results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +234,7 @@ def make_entry(
 ) -> LedgerEntry:
     """Apply the rule to a change and return the entry with its evidence."""
     run, row = change.run, change.row
-    outcome = apply_rule(rule, row, change.repositories)
+    reasons = apply_rule(rule, row, change.repositories)
     sides = (replace(change.old, name="old"), replace(change.new, name="new"))
     evidence = LedgerEvidence(
         measure=row.measure,
@@ -277,8 +267,8 @@ def make_entry(
         corpora={name: facts.digest for name, facts in run.header.corpora.items()},
         evidence=evidence,
         rule=rule,
-        accepted=outcome.accepted,
-        reasons=outcome.reasons,
+        accepted=all(reason.held for reason in reasons),
+        reasons=reasons,
         assay=__version__,
         by=by,
         tuning=tuning,
@@ -300,31 +290,27 @@ class Ledger:
     path: Path
     entries: tuple[LedgerEntry, ...] = ()
     notes: tuple[str, ...] = ()
+    last_hash: str = ""
+    unended: bool = False  # the last line is complete but has no newline
 
 
 def read_ledger(path: Path) -> Ledger:
     """Read all entries; raise InputError with the line number if the hash chain is broken."""
-    return _parse_ledger(path, _scan_intact(path))
-
-
-def _scan_intact(path: Path) -> LedgerScan:
     scanned = scan(path)
     if scanned.problems:
         first = scanned.problems[0]
         hint = "restore the file and its head from version control, then add missing entries again; "
         raise InputError(first.text, file=path, line=first.line, hint=hint + "`assay ledger verify` lists all problems")
-    return scanned
-
-
-def _parse_ledger(path: Path, scanned: LedgerScan) -> Ledger:
     entries = []
-    for line, data in scanned.links:
+    for number, line in enumerate(scanned.lines, 1):
         try:
-            entries.append(from_mapping(data, "entry"))
+            values = {key: value for key, value in line.items() if key not in _CHAIN_KEYS}
+            entries.append(read_settings(LedgerEntry, values, "entry"))
         except ConfigError as error:
             hint = "use the version of Assay that wrote the ledger"
-            raise InputError(error.message, file=path, line=line, hint=hint) from error
-    return Ledger(path, tuple(entries), scan_notes(path, scanned))
+            raise InputError(error.message, file=path, line=number, hint=hint) from error
+    last = scanned.lines[-1]["hash"] if scanned.lines else ""
+    return Ledger(path, tuple(entries), scanned.notes, last, scanned.unended)
 
 
 def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = False) -> tuple[LedgerEntry, ...]:
@@ -332,14 +318,20 @@ def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = Fal
 
     Raise InputError for a comparison that is already in the ledger, unless `again`: repetition would be selection.
     """
-    before = _scan_intact(path)  # before the file is created or changed
+    before = read_ledger(path)  # before the file is created or changed
     with open_journal(path, keep=before.unended) as journal:
-        scanned = _scan_intact(path)
-        ledger = _parse_ledger(path, scanned)
-        if not again:
-            _reject_known(ledger, entries)
-        last = scanned.links[-1][1]["hash"] if scanned.links else ""
-        known = list(ledger.entries)
+        ledger = read_ledger(path)
+        earlier = {entry.identity(): entry for entry in ledger.entries}
+        for entry in entries:
+            if (other := earlier.get(entry.identity())) and not again:
+                raise InputError(
+                    f"{entry.new.engine} against {entry.old.engine} is already entry {other.number}, "
+                    "with the same settings, gold sets and corpora",
+                    file=path,
+                    line=other.number,
+                    hint="use --allow-duplicate if the program changed but its settings did not",
+                )
+        known, last = list(ledger.entries), ledger.last_hash
         for entry in entries:
             # Matched by name: a gold set with edited queries, or one split of it, is not a fresh set.
             tried = sum(bool({*other.gold} & {*entry.gold}) for other in known)
@@ -349,19 +341,6 @@ def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = Fal
             last = line["hash"]
         write_head(path, len(known), last)
     return tuple(known[len(ledger.entries) :])
-
-
-def _reject_known(ledger: Ledger, entries: Sequence[LedgerEntry]) -> None:
-    known = {entry.identity(): entry for entry in ledger.entries}
-    for entry in entries:
-        if other := known.get(entry.identity()):
-            raise InputError(
-                f"{entry.new.engine} against {entry.old.engine} is already entry {other.number}, "
-                "with the same settings, gold sets and corpora",
-                file=ledger.path,
-                line=other.number,
-                hint="use --allow-duplicate if the program changed but its settings did not",
-            )
 
 
 def find_entry(ledger: Ledger, number: int) -> LedgerEntry:
@@ -378,11 +357,6 @@ def as_mapping(entry: LedgerEntry) -> dict[str, Any]:
     return line | {key: value for key, value in asdict(entry).items() if key not in line}
 
 
-def from_mapping(line: Mapping[str, Any], where: str) -> LedgerEntry:
-    """Read the keys of a line; messages of ConfigError begin with `where`."""
-    return read_settings(LedgerEntry, {key: value for key, value in line.items() if key not in _CHAIN_KEYS}, where)
-
-
 @dataclass(frozen=True, slots=True)
 class ChainError:
     """Problem of one ledger line."""
@@ -391,45 +365,45 @@ class ChainError:
     text: str
 
 
-_Link = tuple[int, dict[str, Any]]  # line number and content of a line with a valid hash
-
-
 @dataclass(frozen=True, slots=True)
 class LedgerScan:
-    """Lines with valid hashes, and problems of a ledger file."""
+    """Lines with valid hashes, problems, and notes on harmless irregularities of a ledger file."""
 
-    links: tuple[_Link, ...] = ()
-    problems: tuple[ChainError, ...] = ()
-    torn: int = 0  # bytes of an incomplete last line, left by a killed writer
-    unended: bool = False  # the last line is complete but has no newline
-    headless: bool = False  # there is no head file
+    lines: tuple[dict[str, Any], ...]
+    problems: tuple[ChainError, ...]
+    notes: tuple[str, ...]
+    unended: bool
 
 
 def scan(path: Path) -> LedgerScan:
-    """Read a ledger and verify every line; the head is read first, because other writers may add lines meanwhile."""
+    """Read a ledger and verify every line."""
     check_regular(path, InputError)
-    head, problems = _read_head(path)
-    missing_head = head is None and not problems
-    raw = _read(path)
-    whole, _, tail = raw.rpartition(b"\n")
-    lines = whole.split(b"\n") if b"\n" in raw else []
-    unended = bool(tail) and _valid_hash(tail) is not None
+    head = _read(ledger_head(path))  # first, because other writers may add lines meanwhile
+    *lines, tail = _read(path).split(b"\n")
+    unended = _has_valid_hash(tail)
     lines += [tail] if unended else []
-    torn = 0 if unended else len(tail)
-    links, broken = _verify_chain(lines)
-    problems = [*broken, *problems, *_compare_head(head, lines, links, torn=torn > 0)]
-    return LedgerScan(tuple(links), tuple(problems), torn, unended, headless=missing_head and bool(lines))
-
-
-def scan_notes(path: Path, scanned: LedgerScan) -> tuple[str, ...]:
-    """Return notes on harmless irregularities of the file."""
+    valid: dict[int, dict[str, Any]] = {}
+    problems = []
+    last: str | None = ""  # hash of the line before; None: unknown, because that line is broken
+    for number, line in enumerate(lines, 1):
+        if _has_valid_hash(line):
+            valid[number] = json.loads(line)
+            problem = _misplacement(valid[number], number, last)
+            last = valid[number]["hash"]
+        else:
+            ours = line.startswith(LEDGER_START)
+            problem = "the line was changed after it was written" if ours else "expected a ledger entry"
+            last = found[2].decode() if (found := _HASHED.fullmatch(line)) else None
+        problems += [ChainError(number, problem)] if problem else []
     notes = []
-    if scanned.torn:
-        line = len(scanned.links) + 1
-        notes.append(f"{path}:{line}: {scanned.torn} bytes of an incomplete entry; the next entry replaces them")
-    if scanned.headless:
+    if tail and not unended:
+        line_number = len(lines) + 1
+        notes.append(f"{path}:{line_number}: {len(tail)} bytes of an incomplete entry; the next entry replaces them")
+    if head:
+        problems += _compare_head(path, head, len(lines), valid, torn=bool(notes))
+    elif lines:
         notes.append(f"{path}: the head file is missing, so lines removed from the end cannot be detected")
-    return tuple(notes)
+    return LedgerScan(tuple(valid.values()), tuple(problems), tuple(notes), unended)
 
 
 def _read(path: Path) -> bytes:
@@ -442,76 +416,37 @@ def _read(path: Path) -> bytes:
         raise InputError(message, file=path, hint="check its permissions") from error
 
 
-def _read_head(path: Path) -> tuple[tuple[int, str] | None, list[ChainError]]:
-    """Return the number of entries with the last hash, or None, and the problems of the head file."""
-    raw = _read(ledger_head(path))
-    if not raw:
-        return None, []
-    try:
-        data = json.loads(raw)
-        return (int(data["entries"]), str(data["hash"])), []
-    except (ValueError, TypeError, KeyError):
-        message = f"the head file {ledger_head(path).name} is damaged, so missing lines cannot be detected"
-        return None, [ChainError(1, message)]
-
-
-def _valid_hash(line: bytes) -> str | None:
+def _has_valid_hash(line: bytes) -> bool:
     found = _HASHED.fullmatch(line)
-    if found is None or hashlib.sha256(found[1]).hexdigest() != found[2].decode():
-        return None
-    return found[2].decode()
+    return found is not None and hashlib.sha256(found[1]).hexdigest() == found[2].decode()
 
 
-def _verify_chain(lines: Sequence[bytes]) -> tuple[list[_Link], list[ChainError]]:
-    links: list[_Link] = []
-    problems: list[ChainError] = []
-    last: str | None = ""  # hash of the line before; None: unknown, because that line is broken
-    for number, line in enumerate(lines, 1):
-        own = _valid_hash(line)
-        if own is None:
-            text = (
-                "the line was changed after it was written"
-                if line.startswith(LEDGER_START)
-                else "expected a ledger entry"
-            )
-            problems.append(ChainError(number, text))
-            stated = _HASHED.fullmatch(line)
-            last = stated[2].decode() if stated else None
-            continue
-        data = json.loads(line)
-        if text := _misplacement(data, number, last):
-            problems.append(ChainError(number, text))
-        links.append((number, data))
-        last = own
-    return links, problems
-
-
-def _misplacement(data: Mapping[str, Any], number: int, last: str | None) -> str:
-    if data.get("assay_ledger") != _FORMAT:
-        return f"expected ledger format {_FORMAT}, got {data.get('assay_ledger')}"
-    if last is not None and data.get("before") != last:
-        return f"entry {data.get('number')} does not follow the line before: a line was removed or moved"
-    if data.get("number") != number:
-        return f"entry {data.get('number')} is out of place: a line above was removed or inserted"
+def _misplacement(line: Mapping[str, Any], number: int, last: str | None) -> str:
+    if line.get("assay_ledger") != _FORMAT:
+        return f"expected ledger format {_FORMAT}, got {line.get('assay_ledger')}"
+    if last is not None and line.get("before") != last:
+        return f"entry {line.get('number')} does not follow the line before: a line was removed or moved"
+    if line.get("number") != number:
+        return f"entry {line.get('number')} is out of place: a line above was removed or inserted"
     return ""
 
 
 def _compare_head(
-    head: tuple[int, str] | None, lines: Sequence[bytes], links: Sequence[_Link], *, torn: bool
-) -> Iterator[ChainError]:
-    if head is None:
-        return
-    entries, last_hash = head
-    missing = entries - len(lines)
-    if missing > 0 and torn:
-        yield ChainError(len(lines) + 1, "the line is cut off, but was complete before")
-    elif missing > 0:
-        text = f"{missing} {'line is' if missing == 1 else 'lines are'} missing at the end"
-        yield ChainError(len(lines) + 1, text)
-    elif entries:
-        last = next((data for line, data in links if line == entries), None)
-        if last is not None and last["hash"] != last_hash:
-            yield ChainError(entries, "the line, or one before it, was replaced")
+    path: Path, head: bytes, count: int, valid: Mapping[int, Mapping[str, Any]], *, torn: bool
+) -> list[ChainError]:
+    try:
+        data = json.loads(head)
+        entries, last_hash = int(data["entries"]), data["hash"]
+    except (ValueError, TypeError, KeyError):
+        name = ledger_head(path).name
+        return [ChainError(1, f"the head file {name} is damaged, so missing lines cannot be detected")]
+    missing = entries - count
+    if missing > 0:
+        lines = f"{missing} {'line is' if missing == 1 else 'lines are'} missing at the end"
+        return [ChainError(count + 1, "the line is cut off, but was complete before" if torn else lines)]
+    if entries in valid and valid[entries]["hash"] != last_hash:
+        return [ChainError(entries, "the line, or one before it, was replaced")]
+    return []
 
 
 def add_hash(body: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 import os
 import platform
+import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import metadata
+from importlib.metadata import distributions
 from pathlib import Path
 
 from assay.digests import digest_of, package_digest
@@ -26,7 +27,6 @@ from assay.experiment.cache import (
     cell_key,
     engine_identity,
     timed_key,
-    unfinished_directory,
 )
 from assay.experiment.corpora import Missing, PreparedGold
 from assay.experiment.executors import THREAD_VARIABLES, Executor, available_threads, pinned
@@ -38,6 +38,8 @@ from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold import gold_hash
 from assay.gold.split import select
 from assay.redaction import secret_variables
+from assay.store.kinds import UNFINISHED
+from assay.store.store import Store
 from assay.types import AnalysisPlan, GoldSet, Suite, VariantInfo
 
 _RECORDED = (*THREAD_VARIABLES, "TOKENIZERS_PARALLELISM", "PYTHONHASHSEED")
@@ -75,15 +77,6 @@ class PlannedEngine:
     variation: VariantInfo | None = None
 
     @cached_property
-    def kind(self) -> object:
-        return self.engine.config.get("kind")
-
-    @cached_property
-    def is_shipped(self) -> bool:
-        kind = find_kind(self.kind)
-        return kind is not None and kind.shipped
-
-    @cached_property
     def identity(self) -> EngineIdentity:
         return engine_identity(self.engine, self.factory.spec)
 
@@ -101,7 +94,8 @@ class PlannedEngine:
         """
         if sharing_engine(self.engine) is not None:
             return self.steps[0].digest
-        return "" if self.is_shipped else self.factory.name
+        kind = find_kind(self.engine.config.get("kind"))
+        return "" if kind is not None and kind.shipped else self.factory.name
 
 
 @dataclass(frozen=True)
@@ -147,7 +141,8 @@ class RunPlan:
         """Open the cache of cells; a timed run without a results directory has none."""
         if self.timing and options.directory is None:
             return None
-        return ResultCache(options.directory or unfinished_directory(self.digest), fresh=options.fresh)
+        directory = options.directory or Store().path(UNFINISHED.name, self.digest)
+        return ResultCache(directory, fresh=options.fresh)
 
     def access(self, gold: GoldSet) -> CorpusAccess:
         code = "" if self.timing else package_digest()
@@ -178,40 +173,26 @@ class RunPlan:
 
         A timed run, whose tasks are not sorted, has one task per gold set or, without interleaving, one per cell.
         """
-        if self.timing:
-            return self._timed_tasks(cells, snapshots, prepared or {})
         groups: dict[tuple[str, str], list[str]] = {}
         for cell in cells:
-            groups.setdefault((cell.gold, self.engines[cell.engine].group), []).append(cell.engine)
-        divided = _divide([(gold, names) for (gold, _), names in groups.items()], snapshots, 2 * width)
-        divided.sort(key=lambda group: (-_work(group, snapshots), group))
-        return [self._task(names, snapshots[gold]) for gold, names in divided]
-
-    def _timed_tasks(
-        self, cells: Iterable[CellId], snapshots: Mapping[str, CorpusSnapshot], prepared: Mapping[str, PreparedGold]
-    ) -> list[CellTask]:
-        groups: dict[str | CellId, list[CellId]] = {}
-        for cell in cells:
-            groups.setdefault(cell.gold if self.timing and self.timing.interleave else cell, []).append(cell)
+            planned = self.engines[cell.engine]
+            group = planned.group if self.timing is None else "" if self.timing.interleave else cell.engine
+            groups.setdefault((cell.gold, group), []).append(cell.engine)
+        divided = [(gold, names) for (gold, _), names in groups.items()]
+        if self.timing is None:
+            divided = _divide(divided, snapshots, 2 * width)
+            divided.sort(key=lambda group: (-_work(group, snapshots), group))
         tasks = []
-        for group in groups.values():
-            gold = group[0].gold
-            engines = {cell.engine: self.engines[cell.engine].engine for cell in group}
-            tasks.append(replace(self._task((), snapshots[gold]), timed=TimedInputs(prepared[gold], engines)))
+        for gold, names in divided:
+            chosen = {name: self.engines[name] for name in names}
+            factories, timed = tuple(replace(planned.factory, suite=None) for planned in chosen.values()), None
+            if prepared:
+                engines = {name: planned.engine for name, planned in chosen.items()}
+                factories, timed = (), TimedInputs(prepared[gold], engines)
+            access, corpus = self.access(snapshots[gold].gold), snapshots[gold].facts.digest
+            task = CellTask(access, corpus, factories, self.k, self.limits, self.reuse_index, timed=timed)
+            tasks.append(replace(task, secrets=secret_variables()))
         return tasks
-
-    def _task(self, names: Sequence[str], snapshot: CorpusSnapshot) -> CellTask:
-        factories = tuple(replace(self.engines[name].factory, suite=None) for name in names)
-        access = self.access(snapshot.gold)
-        return CellTask(
-            access,
-            snapshot.facts.digest,
-            factories,
-            self.k,
-            self.limits,
-            self.reuse_index,
-            secrets=secret_variables(),
-        )
 
     def summary(self, conditions: Mapping[str, object]) -> PlanSummary:
         return PlanSummary(
@@ -326,24 +307,14 @@ def environment() -> dict[str, object]:
         "machine": platform.machine(),
         "cpu": _cpu(),
         "cores": os.cpu_count() or 0,
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: next((d.version for d in distributions(name=name)), "missing") for name in _PACKAGES},
         "threads": {name: os.environ[name] for name in _RECORDED if name in os.environ},
     }
 
 
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "missing"
-
-
 def _cpu() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
+    with suppress(OSError):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        if model := re.search(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE):
+            return model[1]
     return platform.processor() or "unknown"

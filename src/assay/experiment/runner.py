@@ -24,7 +24,6 @@ from assay.experiment.executors import (
     FuturesExecutor,
     ProcessExecutor,
     SerialExecutor,
-    TaskLost,
     iter_results,
 )
 from assay.experiment.plan import (
@@ -36,7 +35,7 @@ from assay.experiment.plan import (
     Timing,
     make_plan,
 )
-from assay.experiment.records.codec import Lines, join_lines
+from assay.experiment.records.codec import join_lines
 from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
 from assay.experiment.sessions import EngineLimits, Progress, ProgressCallback, engine_record, ignore_progress
 from assay.experiment.spec import FILE, Spec, load_spec, override
@@ -45,20 +44,9 @@ from assay.experiment.spec.engines import check_encodable
 from assay.experiment.worker import CellTask, CorpusAccess, measure, prepare_corpus, survey, take_snapshot
 from assay.gold import gold_hash, query_hash
 from assay.gold.access_log import log_access
-from assay.gold.split import select
+from assay.gold.split import sealed_queries, select
 from assay.redaction import register_secret_values
-from assay.types import (
-    TIME_LIMITS,
-    EngineRun,
-    GoldSet,
-    Hit,
-    Ranking,
-    Run,
-    RunMetadata,
-    Status,
-    Suite,
-    VariantInfo,
-)
+from assay.types import TIME_LIMITS, EngineRun, GoldSet, Hit, Ranking, Run, RunMetadata, Status, Suite, VariantInfo
 
 T = TypeVar("T")
 Failed = Literal["error", "report"]
@@ -182,15 +170,9 @@ class PlanResult:
     def timings(self) -> list[CellTiming]:
         """Return the time spent on each cell."""
         return [
-            CellTiming(
-                cell.engine,
-                cell.gold,
-                result.spent.index_seconds,
-                result.spent.query_seconds,
-                result.spent.worker,
-                reason=KEPT if cell in self.cached else self.reason,
-            )
+            CellTiming(cell.engine, cell.gold, *spent, reason=KEPT if cell in self.cached else self.reason)
             for cell, result in self.cells.items()
+            for spent in [(result.spent.index_seconds, result.spent.query_seconds, result.spent.worker)]
         ]
 
 
@@ -236,7 +218,8 @@ def execute(
     cache = options.cache or plan.open_cache(options)
     with _executor(plan, options) as executor:
         snapshots, prepared = _survey(plan, suite, executor, report)
-        log_access(suite, "run", list(plan.engines))
+        if any(map(sealed_queries, suite.golds)):
+            log_access(suite, "run", list(plan.engines))
         register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
         tables: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
         with plan.conditions() as conditions:
@@ -302,9 +285,7 @@ def _share_lines(result: CellResult, table: dict[str, tuple[int, ...]]) -> CellR
 _DIED = "its worker process died at every attempt"
 
 
-def _crashed_cells(
-    plan: RunPlan, snapshots: Mapping[str, CorpusSnapshot], task: CellTask, _: TaskLost
-) -> dict[str, CellResult]:
+def _crashed_cells(plan: RunPlan, snapshots: Mapping[str, CorpusSnapshot], task: CellTask) -> dict[str, CellResult]:
     """Return crashed queries for a task that killed every worker, so that other engines keep their results."""
     gold = snapshots[task.access.gold.name].gold
     rankings = [
@@ -319,22 +300,22 @@ def _crashed_cells(
 def assemble(summary: PlanSummary, results: PlanResult) -> Run:
     """Combine the cells of a plan into a run; untimed runs do not depend on where and when their cells ran."""
     snapshots = [results.snapshots[name] for name in summary.golds]
-    cells = results.cells
+    cells = {name: [results.cells[CellId(gold, name)] for gold in summary.golds] for name in summary.engines}
     engines = [
-        join_engine_runs(
-            name,
-            [cells[CellId(snapshot.gold.name, name)].engine for snapshot in snapshots],
-            summary.variations.get(name),
-        )
-        for name in summary.engines
+        join_engine_runs(name, [cell.engine for cell in own], summary.variations.get(name))
+        for name, own in cells.items()
     ]
+    tables = [{id(own[at].lines): own[at].lines for own in cells.values()} for at in range(len(snapshots))]
     suite = Suite(tuple(snapshot.gold for snapshot in snapshots))
-    days = (result.engine.date for result in cells.values())
+    days = (result.engine.date for result in results.cells.values())
     return Run(
         suite=suite,
         k=summary.k,
         engines=tuple(engines),
-        lines={snapshot.gold.name: _join_lines(snapshot, cells, summary.engines) for snapshot in snapshots},
+        lines={  # cells share tables
+            snapshot.gold.name: join_lines([snapshot.lines, *shared.values()])
+            for snapshot, shared in zip(snapshots, tables, strict=True)
+        },
         hashes={
             f"{gold.name}/{query.id}": query_hash(query, gold.corpus) for gold in suite.golds for query in gold.queries
         },
@@ -350,11 +331,6 @@ def assemble(summary: PlanSummary, results: PlanResult) -> Run:
             claim=summary.claim,
         ),
     )
-
-
-def _join_lines(snapshot: CorpusSnapshot, cells: Mapping[CellId, CellResult], engines: Sequence[str]) -> Lines:
-    tables = [cells[CellId(snapshot.gold.name, name)].lines for name in engines]
-    return join_lines([snapshot.lines, *{id(table): table for table in tables}.values()])  # cells share tables
 
 
 def join_engine_runs(name: str, parts: Sequence[EngineRun], variation: VariantInfo | None = None) -> EngineRun:

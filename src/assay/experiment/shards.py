@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from assay.errors import ConfigError, InputError, NotComparableError
-from assay.experiment.cache import (
-    CellId,
-    CellResult,
-    CorpusSnapshot,
-    cell_from_json,
-    cell_json,
-    snapshot_json,
-)
+from assay.experiment.cache import CellId, CellResult, CorpusSnapshot, cell_from_json, cell_json, snapshot_json
 from assay.experiment.corpora import Missing
 from assay.experiment.plan import ExecutionOptions, PlanSummary, make_plan
 from assay.experiment.records.codec import Lines, decoder, dump, join_lines
@@ -160,9 +153,8 @@ def _verified_lines(path: Path) -> list[bytes]:
     try:
         data = gzip.decompress(path.read_bytes())
     except FileNotFoundError as error:
-        raise InputError(
-            "no such file", file=path, hint="pass shard files, or directories that contain them"
-        ) from error
+        hint = "pass shard files, or directories that contain them"
+        raise InputError("no such file", file=path, hint=hint) from error
     except (OSError, EOFError, zlib.error) as error:
         raise _broken(path, f"cannot read the shard: {error}") from error
     body, _, last = data.rstrip(b"\n").rpartition(b"\n")
@@ -178,19 +170,29 @@ def _broken(path: Path, message: str) -> InputError:
     return InputError(message, file=path, hint=f"repeat the shard: assay run --shard {name}")
 
 
-_Parts = Mapping[Path, ShardResult]
-
-
 def merge_shards(paths: Iterable[Path]) -> ShardResult:
     """Read the shards in files and directories and return them as one."""
     read = {path: read_shard(path) for path in shard_files(paths)}
     parts = dict(sorted(read.items(), key=lambda item: item[1].shard))
-    _check_same_plan(parts)
     _check_complete(parts)
     first = next(iter(parts.values()))
-    snapshots, cells = _merge_snapshots(parts), _merge_cells(parts)
+    snapshots: dict[str, tuple[CorpusSnapshot, Path]] = {}
+    cells: dict[CellId, tuple[CellResult, Path]] = {}
+    for path, part in parts.items():
+        for gold, snapshot in part.results.snapshots.items():
+            other, other_path = snapshots.setdefault(gold, (snapshot, path))
+            mine, theirs = ((s.facts.digest, s.asked, s.gold.queries) for s in (snapshot, other))
+            if mine != theirs:
+                message = f"the corpus or the queries of {gold} differ from those of {other_path}"
+                raise NotComparableError(message, file=path, hint="run both shards again on the same files")
+        for cell, result in part.results.cells.items():
+            known, other_path = cells.setdefault(cell, (result, path))
+            if known != result:
+                message = f"the result of {cell.engine} on {cell.gold} differs from that of {other_path}"
+                raise InputError(message, file=path, hint="leave out one of the two files")
     results = PlanResult(
-        {gold: snapshots[gold] for gold in first.summary.golds}, {cell: cells[cell] for cell in first.summary.cells}
+        {gold: snapshots[gold][0] for gold in first.summary.golds},
+        {cell: cells[cell][0] for cell in first.summary.cells},
     )
     return ShardResult(first.shard, first.summary, results, first.declared)
 
@@ -208,7 +210,8 @@ def shard_files(paths: Iterable[Path]) -> list[Path]:
     return list(files)
 
 
-def _check_same_plan(parts: _Parts) -> None:
+def _check_complete(parts: Mapping[Path, ShardResult]) -> None:
+    """Raise an error unless the shards belong to one plan and none is missing."""
     (first_path, first), *others = parts.items()
     for path, part in others:
         if first.summary != part.summary or first.declared != part.declared:
@@ -219,43 +222,10 @@ def _check_same_plan(parts: _Parts) -> None:
         if first.shard.of != part.shard.of:
             message = f"this is shard {part.shard}, but {first_path} is {first.shard}"
             raise NotComparableError(message, file=path, hint="merge only shards of one run")
-
-
-def _check_complete(parts: _Parts) -> None:
-    path, first = next(iter(parts.items()))
     of = first.shard.of
     missing = sorted(set(range(1, of + 1)) - {part.shard.index for part in parts.values()})
     if missing:
         names = ", ".join(f"{index}/{of}" for index in missing)
-        directory = path.parent.parent if path.parent.name == SHARDS else path.parent
-        out = shlex.quote(str(directory))
-        hint = f"run `assay run --shard {missing[0]}/{of} --out {out}` and merge again"
+        directory = first_path.parent.parent if first_path.parent.name == SHARDS else first_path.parent
+        hint = f"run `assay run --shard {missing[0]}/{of} --out {shlex.quote(str(directory))}` and merge again"
         raise InputError(f"{len(missing)} of {of} shards are missing: {names}", hint=hint)
-
-
-def _merge_snapshots(parts: _Parts) -> dict[str, CorpusSnapshot]:
-    """Return the snapshot of every gold set; shards with the same gold set must have seen the same corpus."""
-    known: dict[str, tuple[CorpusSnapshot, Path]] = {}
-    for path, part in parts.items():
-        for gold, snapshot in part.results.snapshots.items():
-            other, other_path = known.setdefault(gold, (snapshot, path))
-            if (other.facts.digest, other.asked, other.gold.queries) != (
-                snapshot.facts.digest,
-                snapshot.asked,
-                snapshot.gold.queries,
-            ):
-                message = f"the corpus or the queries of {gold} differ from those of {other_path}"
-                raise NotComparableError(message, file=path, hint="run both shards again on the same files")
-    return {gold: snapshot for gold, (snapshot, _) in known.items()}
-
-
-def _merge_cells(parts: _Parts) -> dict[CellId, CellResult]:
-    """Return the result of every cell; copies of a cell must be equal."""
-    known: dict[CellId, tuple[CellResult, Path]] = {}
-    for path, part in parts.items():
-        for cell, result in part.results.cells.items():
-            other, other_path = known.setdefault(cell, (result, path))
-            if other != result:
-                message = f"the result of {cell.engine} on {cell.gold} differs from that of {other_path}"
-                raise InputError(message, file=path, hint="leave out one of the two files")
-    return {cell: result for cell, (result, _) in known.items()}

@@ -16,7 +16,6 @@ from assay.types import Corpus, EngineRun, GoldSet, Run, Waterfall
 #: Largest corpus whose queries are traced without a request.
 _MOST_FILES = 500  # a corpus with more is not even opened
 _MOST_BYTES = 2_000_000  # indexed in about two seconds (measured: a megabyte per second)
-_COSTLY = "its corpus is too large to trace by default"
 
 
 class TraceQuery(NamedTuple):
@@ -108,14 +107,13 @@ def _open_corpus(run: Run, gold: GoldSet, engine: FullEngine, *, cheap: bool) ->
     if facts is None:
         raise _Untraced("the run records no corpus")
     # an engine without identity uses a remote model, which takes time and may cost money
-    if cheap and (engine.identity is None or facts.files > _MOST_FILES):
-        raise _Untraced(_COSTLY)
-    corpus = reopen(gold, None).corpus
+    costly = cheap and (engine.identity is None or facts.files > _MOST_FILES)
+    corpus = None if costly else reopen(gold, None).corpus
+    if corpus is None or (cheap and sum(file.size for file in corpus.files) > _MOST_BYTES):
+        raise _Untraced("its corpus is too large to trace by default")
     if facts.digest != corpus.digest:
         here = is_corpus_here(gold)
         raise _Untraced("its corpus changed since the run" if here else "its gold set was not found")
-    if cheap and sum(file.size for file in corpus.files) > _MOST_BYTES:
-        raise _Untraced(_COSTLY)
     return corpus
 
 
@@ -130,11 +128,10 @@ def _trace(
             session = shares.open_shared(corpus, cache, None) if shares else engine.open(corpus)
             if not isinstance(session, ExplainingSession):
                 raise _Untraced("the engine does not support traces")
-            traced = {}
-            for trace in wanted:
-                query = queries[trace.query]
-                paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
-                traced[trace] = session.explain(query.forms[trace.form], k, paths)
-            return traced
+            targets = {q.id: tuple(dict.fromkeys(t.span.path for t in q.targets)) for q in gold.queries}
+            return {
+                trace: session.explain(queries[trace.query].forms[trace.form], k, targets[trace.query])
+                for trace in wanted
+            }
         finally:
             cache.close()

@@ -7,32 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from assay.errors import ConfigError, GoldError
-from assay.experiment.spec.engines import canonical, declared_engines, settings_table
-from assay.experiment.spec.model import Spec, check, with_engines
+from assay.errors import ConfigError
+from assay.experiment.spec.engines import canonical, declared_engines, settings_table, with_engines
+from assay.experiment.spec.model import Spec, check
 from assay.experiment.spec.variants import SettingChange, Sweep, Variant, own_value, points
 from assay.settings import setting
 from assay.stats import compare, means
-from assay.stats.clustered import ClusterTable, cluster_table
 from assay.stats.compare import RepositoryChange, by_repository
-from assay.stats.config import DEFAULT, compare_options
+from assay.stats.config import compare_options
 from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.records import ComparisonRow, Interval, MeanRow, ValueRange, Verdict
-from assay.stats.selection import draw_halves
-from assay.stats.tables import column, headline, partition
+from assay.stats.selection import split_half
+from assay.stats.tables import column, headline
 from assay.stats.verdicts import choose_verdict
-from assay.types import AnalysisPlan, Scores, Unit
-
-if TYPE_CHECKING:
-    from assay.stats.tables import IntArray
-    from assay.types import FloatArray
+from assay.types import AnalysisPlan, Scores
 
 TUNED, APPARENT = "tuned, unseen", "tuned, seen"
-_FEWEST_CLUSTERS = 4  # two per half: a choice by the mean of one cluster would be meaningless
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +69,8 @@ class TuneSettings:
     def __post_init__(self) -> None:
         for key in ("partitions", "most"):
             if getattr(self, key) < 1:
-                raise ConfigError(f"{key} = {getattr(self, key)}", hint=f"set {key} to 1 or more", keys=[key])
+                message = f"{key}: expected 1 or more, got {getattr(self, key)}"
+                raise ConfigError(message, hint=f"remove {key} to use the default", keys=[key])
 
 
 def parse_param(text: str) -> tuple[str, tuple[object, ...]]:
@@ -235,98 +230,3 @@ def _widen(row: ComparisonRow, se: float, bounds: ValueRange, plan: AnalysisPlan
         verdict=verdict,
         within_margin=narrow.inside(plan.margin),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SplitHalfScores:
-    """Scores per query over all split halves, and how often each point was chosen."""
-
-    honest: FloatArray  # (queries,) of points that were chosen without the query
-    apparent: FloatArray  # (queries,) of points that were chosen with the query
-    chosen: tuple[int, ...]  # per point, of 2 × partitions
-    best: int  # the best point on all data
-    clusters: int
-    label: str  # what was split in halves
-    gain_se: float  # jackknife standard error of honest mean − default mean
-    optimism_se: float  # jackknife standard error of apparent mean − honest mean
-
-
-def split_half(
-    values: FloatArray,
-    changes: Sequence[int],
-    units: Sequence[Unit],
-    *,
-    partitions: int,
-    seed: int = 0,
-    cluster: str = "auto",
-    higher_is_better: bool = True,
-) -> SplitHalfScores:
-    """Choose the best point on each half and score it on the other.
-
-    `values` has one row per point, the default first, and one column per query; `changes` is the number of settings in
-    which each point differs from the default.
-    """
-    parts = partition(units, cluster)
-    if parts.count < _FEWEST_CLUSTERS:
-        raise GoldError(
-            f"cannot halve {parts.nouns}: expected at least {_FEWEST_CLUSTERS}",
-            hint="tune on more queries; `assay plan` estimates how many",
-        )
-    table = cluster_table((values if higher_is_better else -values).T, parts)
-    first = draw_halves(table, np.random.default_rng(seed), partitions)
-    halves = np.stack([first, ~first]).astype(np.float64)  # (2, partitions, clusters)
-    preferred = sorted(range(len(changes)), key=lambda point: (changes[point], point))
-    order = np.array(preferred, dtype=np.intp)
-    sums, sizes = halves @ table.sums, halves @ table.sizes
-    chosen = _best(sums / sizes[..., None], order)  # (2, partitions)
-    inside = first[:, parts.clusters]  # (partitions, queries): whether a query is in the first half
-    seen = np.where(inside, chosen[0][:, None], chosen[1][:, None])
-    unseen = np.where(inside, chosen[1][:, None], chosen[0][:, None])
-    queries = np.arange(values.shape[1])
-    gain_se, optimism_se = _jackknife(table, halves, sums, sizes, order)
-    return SplitHalfScores(
-        honest=values[unseen, queries].mean(axis=0),
-        apparent=values[seen, queries].mean(axis=0),
-        chosen=tuple(np.bincount(chosen.ravel(), minlength=len(values)).tolist()),
-        best=int(_best(table.sums.sum(axis=0) / table.n, order)),
-        clusters=parts.count,
-        label=parts.nouns,
-        gain_se=gain_se,
-        optimism_se=optimism_se,
-    )
-
-
-def _best(means: FloatArray, order: IntArray) -> IntArray:
-    """Return the best point along the last axis; ties go to the point that is first in `order`."""
-    ordered = means[..., order]
-    near = ordered >= ordered.max(axis=-1, keepdims=True) - DEFAULT.tie
-    chosen: IntArray = order[near.argmax(axis=-1)]
-    return chosen
-
-
-def _jackknife(
-    table: ClusterTable, halves: FloatArray, sums: FloatArray, sizes: FloatArray, order: IntArray
-) -> tuple[float, float]:
-    """Estimate standard errors by leaving out one cluster at a time, including its choices: (G − 1)/G · Σ(θ_g − θ̄)²."""
-    estimates = np.array(
-        [
-            _differences(
-                sums - halves[:, :, g, None] * table.sums[g], sizes - halves[:, :, g] * float(table.sizes[g]), order
-            )
-            for g in range(table.clusters)
-        ]
-    )
-    spread = ((estimates - estimates.mean(axis=0)) ** 2).sum(axis=0) * (table.clusters - 1) / table.clusters
-    gain, optimism = np.sqrt(spread).tolist()
-    return gain, optimism
-
-
-def _differences(sums: FloatArray, sizes: FloatArray, order: IntArray) -> FloatArray:
-    """Return honest − default and apparent − honest, averaged over the partitions."""
-    chosen = _best(sums / sizes[..., None], order)
-    rows = np.arange(sums.shape[1])
-    honest = sums[1, rows, chosen[0]] + sums[0, rows, chosen[1]]
-    apparent = sums[0, rows, chosen[0]] + sums[1, rows, chosen[1]]
-    default = sums[0, :, 0] + sums[1, :, 0]
-    n = sizes[0] + sizes[1]
-    return np.array([((honest - default) / n).mean(), ((apparent - honest) / n).mean()])

@@ -6,6 +6,7 @@ Worker processes import this module, so it loads neither numpy nor scoring, stat
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,19 +18,13 @@ from pathlib import Path, PurePosixPath
 from assay.corpus.git import read_head, read_root_commit
 from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, package_digest, text_digest
-from assay.engines.base import FullEngine, SharedCache, TimedEngine
+from assay.engines.base import FullEngine, SharedCache, TimedEngine, sharing_engine
 from assay.errors import CorpusError, SetupError
 from assay.experiment.cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache
 from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
 from assay.experiment.records.directory import is_excluded
-from assay.experiment.sessions import (
-    TIME_DIGITS,
-    EngineLimits,
-    ProgressCallback,
-    ignore_progress,
-    run_interleaved,
-)
+from assay.experiment.sessions import TIME_DIGITS, EngineLimits, ProgressCallback, ignore_progress, run_interleaved
 from assay.experiment.spec.engines import EngineFactory
 from assay.gold.git_history import find_stale_ranges
 from assay.redaction import register_secret_values, register_variables
@@ -51,6 +46,10 @@ class CorpusAccess:
     directory: Path | None = None  # base of relative paths; a cluster worker has another working directory
     code: str = ""  # digest of the planning Assay's code; a worker with other code refuses
     cache: Path | None = None  # directory for downloaded corpora; None: the default
+
+    @property
+    def base(self) -> Path:
+        return Path() if self.directory in (None, Path.cwd()) else self.directory
 
     def __str__(self) -> str:
         return f"reading {self.gold.name}"
@@ -107,10 +106,14 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
     gold, corpus = prepared.gold, prepared.corpus
     tree = find_work_tree(corpus.root.resolve()) if corpus.spec.kind == "path" else None
     small = len(corpus.hashes) <= _MAX_FILE_DIGESTS
+    repository = corpus.spec.repository
+    if corpus.spec.kind == "path":
+        top = tree or corpus.root.resolve()
+        repository = f"path:{top.name}-{text_digest(str(top))[:6]}"  # directories may share a name; no path is recorded
     return CorpusSnapshot(
         gold=gold,
         facts=CorpusInfo(
-            repository=_repository(corpus, tree),
+            repository=repository,
             revision=corpus.revision or (read_head(corpus.root) if tree else None),
             digest=corpus.digest,
             files=len(corpus.files),
@@ -144,7 +147,7 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
     if prepared.corpus.digest != task.corpus:
         raise _corpus_changed(prepared)
     suite = Suite((prepared.gold,))
-    engines = {factory.name: _make_engine(factory, task.access, suite) for factory in task.factories}
+    engines = {factory.name: _make_engine(factory, task.access.base, suite) for factory in task.factories}
     register_secret_values(secret for engine in engines.values() for secret in engine.secrets)
     # Engines in this process share what they look up for a query; others run one by one.
     local = {name: engine for name, engine in engines.items() if not isinstance(engine, TimedEngine)}
@@ -197,17 +200,6 @@ def _line_table(prepared: PreparedGold, paths: Iterable[str]) -> Lines:
     return {path: prepared.sizes.lines(path) for path in sorted(paths) if path in prepared.sizes}
 
 
-def _repository(corpus: Corpus, tree: Path | None) -> str:
-    """Return the repository that queries are clustered by; for a directory, its Git work tree or else the directory.
-
-    The hash distinguishes directories of one name without recording local paths.
-    """
-    if corpus.spec.kind != "path":
-        return corpus.spec.repository
-    top = tree or corpus.root.resolve()
-    return f"path:{top.name}-{text_digest(str(top))[:6]}"
-
-
 def _count_skipped(corpus: Corpus) -> dict[str, int]:
     """Count the files left out of a corpus by reason, without those in results directories."""
     is_results = cache(lambda directory: is_excluded(corpus.root / directory))
@@ -232,16 +224,22 @@ def _check_code(access: CorpusAccess) -> None:
         )
 
 
-def _local_directory(access: CorpusAccess) -> Path:
-    return Path() if access.directory in (None, Path.cwd()) else access.directory
-
-
 def _local_gold(access: CorpusAccess) -> GoldSet:
     gold = access.gold
-    return gold if gold.source is None else replace(gold, source=str(_local_directory(access) / gold.source))
+    return gold if gold.source is None else replace(gold, source=str(access.base / gold.source))
 
 
-def _make_engine(factory: EngineFactory, access: CorpusAccess, suite: Suite) -> FullEngine:
-    base = _local_directory(access)
+_made: dict[bytes, FullEngine] = {}  # engines of this process by their pickled factory
+
+
+def _make_engine(factory: EngineFactory, base: Path, suite: Suite) -> FullEngine:
+    """Make an engine; engines that share indexes are stateless, so later tasks of this process use them again."""
     file = factory.file and str(base / factory.file)
-    return replace(factory, directory=base / factory.directory, file=file, suite=suite).make()
+    local = replace(factory, directory=base / factory.directory, file=file)
+    key = pickle.dumps(local)
+    if key in _made:
+        return _made[key]
+    engine = replace(local, suite=suite).make()
+    if sharing_engine(engine) is not None and not isinstance(engine, TimedEngine):
+        _made[key] = engine
+    return engine

@@ -201,7 +201,7 @@ def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[Paragraph]:
         if entry.spent:
             spent.setdefault(entry.spent, []).append(entry.number)
     for parts, numbers in spent.items():
-        yield Paragraph(f"{_entries(numbers).capitalize()}: {spent_warning(parts).text}", "warning")
+        yield Paragraph(f"{_entries(numbers).capitalize()}: {spent_warning(parts)}", "warning")
     for gold, tried in by_gold.items():
         if len(tried) > 1:
             alpha = max(entry.evidence.alpha for entry in tried)
@@ -226,7 +226,7 @@ def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[Paragraph]:
 def entry_document(entry: LedgerEntry) -> Document:
     evidence, names = entry.evidence, repository_names(change.repository for change in entry.evidence.repositories)
     blocks: list[Block] = [
-        *([Paragraph(spent_warning(entry.spent).text, "warning")] if entry.spent else []),
+        *([Paragraph(spent_warning(entry.spent), "warning")] if entry.spent else []),
         table(["", ""], _facts(entry)),
         Heading("Rule"),
         Paragraph(f"{entry.rule.preset}: {entry.rule}."),

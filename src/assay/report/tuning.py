@@ -86,7 +86,7 @@ def tune_document(report: TuneReport) -> Document:
 
 
 def _note_blocks(notes: Sequence[DataNote]) -> list[Block]:
-    return [Paragraph(note.text, "warning" if note.is_grave else "quiet") for note in notes]
+    return [Paragraph(note.text, "quiet" if note.kind == "used" else "warning") for note in notes]
 
 
 def _recommendation(report: TuneReport) -> str:

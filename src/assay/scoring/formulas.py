@@ -242,8 +242,8 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
             return ratio if ratio >= least else 0.0
 
         hits = [Hit(span.path, span.start, span.end) for span in returned]
-        claims = assign_targets(hits, project(targets, "lines"), iou).claims
-        return sum(claim is not None for claim in claims) / len(targets) if targets else float("nan")
+        found = assign_targets(hits, project(targets, "lines"), iou).found
+        return len(found) / len(targets) if targets else float("nan")
 
     return _compute(grid, measure, value)
 

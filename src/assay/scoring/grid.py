@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -125,12 +124,19 @@ class Grid:
     def graded(self, level: Level) -> GradedRanks:
         if level not in self._graded:
             matches, k = self.matches(level), self.run.k
-            beyond = k * int(self.oversample.max(initial=1))
-            grades = _pad([match.grades for match in matches], k, 0)
-            positions = _pad([match.positions for match in matches], k, beyond)
-            targets = (projection.targets for projection in self.projections(level))
-            ideal = _pad([sorted((target.grade for target in each), reverse=True) for each in targets], k, 0)
-            shape = (*self.shape, grades.shape[1])
+            lengths = np.fromiter((match.distinct for match in matches), np.int64, len(matches))
+            ranks = np.arange(max(k, int(lengths.max(initial=0))))
+            positions = np.where(ranks < lengths[:, None], ranks, k * int(self.oversample.max(initial=1)))
+            grades = np.zeros_like(positions)
+            for row, match in enumerate(matches):
+                if not isinstance(match.positions, range):
+                    positions[row, : match.distinct] = match.positions
+                for rank, target in match.found:
+                    grades[row, rank] = match.targets[target].grade
+            shape = (*self.shape, len(ranks))
+            ideals = [sorted((t.grade for t in each.targets), reverse=True) for each in self.projections(level)]
+            width = max([k, *map(len, ideals)])
+            ideal = np.array([row + [0] * (width - len(row)) for row in ideals], dtype=np.int64).reshape(-1, width)
             self._graded[level] = GradedRanks(grades.reshape(shape), positions.reshape(shape), ideal)
         return self._graded[level]
 
@@ -171,14 +177,6 @@ class Grid:
         """Return whether each of the first k distinct hits is one of the first k × oversample returned hits."""
         limit = (k * self.oversample)[:, None, None]
         return self.graded(level).positions[..., :k] < limit
-
-
-def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    padded = np.full((len(rows), max(width, int(lengths.max(initial=0)))), filler, dtype=np.int64)
-    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
-    padded[np.arange(padded.shape[1]) < lengths[:, None]] = flat
-    return padded
 
 
 def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:

@@ -31,24 +31,28 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The assignment of targets to the distinct hits of a ranking."""
+    """The assignment of targets to the distinct hits of a ranking; sparse, because most hits match no target."""
 
     targets: tuple[Target, ...]  # projected to the level, in gold order
-    positions: tuple[int, ...]  # of each distinct hit in the returned list, from 0
-    claims: tuple[int | None, ...]  # index into `targets` for each distinct hit; None without a target
+    positions: Sequence[int]  # of each distinct hit in the returned list, from 0; a range without repetitions
+    found: tuple[tuple[int, int], ...]  # rank (from 0) and target index of each matched hit, best first
 
     @property
     def distinct(self) -> int:
         return len(self.positions)
 
     @property
-    def grades(self) -> tuple[int, ...]:
-        return tuple(0 if claim is None else self.targets[claim].grade for claim in self.claims)
+    def claims(self) -> tuple[int | None, ...]:
+        """Index of the target of each distinct hit; None without a target."""
+        claims: list[int | None] = [None] * len(self.positions)
+        for rank, target in self.found:
+            claims[rank] = target
+        return tuple(claims)
 
     @property
     def ranks(self) -> tuple[int | None, ...]:
         """Rank (from 1) of the hit assigned to each target; None for a target that was not found."""
-        by_target = {claim: rank for rank, claim in enumerate(self.claims, 1) if claim is not None}
+        by_target = {target: rank + 1 for rank, target in self.found}
         return tuple(by_target.get(index) for index in range(len(self.targets)))
 
 
@@ -102,35 +106,35 @@ def overlap_of(hit: Span, target: Span) -> float:
 def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
     """Assign each distinct hit, in rank order, the best free target it overlaps: by grade, overlap, then gold order."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
-    if level == "file" and overlap is overlap_of:
-        first: dict[str, int] = {}
-        for position, hit in enumerate(hits):
-            first.setdefault(hit.path, position)
-        files = tuple([by_path[path][0] if path in by_path else None for path in first])
-        return Match(targets, tuple(first.values()), files)
-    distinct: set[object] = set()
+    paths = [hit[0] for hit in hits]
+    identities: Sequence[object] = paths if level == "file" else [hit[:3] for hit in hits]
+    positions: Sequence[int] = range(len(hits))
+    distinct = set(identities)
+    if len(distinct) < len(identities):
+        first: dict[object, int] = {}
+        for at, identity in enumerate(identities):
+            first.setdefault(identity, at)
+        positions = tuple(first.values())
+        paths = [paths[at] for at in positions]
+    found: list[tuple[int, int]] = []
     taken: set[int] = set()
-    positions: list[int] = []
-    claims: list[int | None] = []
-    for position, hit in enumerate(hits):
-        identity = hit.path if level == "file" else (hit.path, hit.start, hit.end)
-        if identity in distinct:
-            continue
-        distinct.add(identity)
-        positions.append(position)
+    if level == "file":  # a lookup per target is faster than one per hit
+        ranks = sorted([paths.index(path) for path in by_path if path in distinct])
+    else:
+        ranks = [rank for rank, path in enumerate(paths) if path in by_path]
+    for rank in ranks:
+        span = hit_span(hits[positions[rank]], level)
         best: int | None = None
         best_key = (0, 0.0)
-        if candidates := by_path.get(hit.path):
-            span = hit_span(hit, level)
-            for index in candidates:  # in gold order, so the first of equals wins
-                common = 0.0 if index in taken else overlap(span, targets[index].span)
-                key = (targets[index].grade, common)
-                if common > 0 and (best is None or key > best_key):
-                    best, best_key = index, key
-        claims.append(best)
+        for index in by_path[span.path]:  # in gold order, so the first of equals wins
+            common = 0.0 if index in taken else overlap(span, targets[index].span)
+            key = (targets[index].grade, common)
+            if common > 0 and (best is None or key > best_key):
+                best, best_key = index, key
         if best is not None:
+            found.append((rank, best))
             taken.add(best)
-    return Match(targets, tuple(positions), tuple(claims))
+    return Match(targets, positions, tuple(found))
 
 
 def touches(span: Span, projection: Projection) -> bool:
@@ -170,15 +174,17 @@ class HitMarker:
 
     def __call__(self, hits: Sequence[Hit]) -> tuple[HitMark, ...]:
         matched = assign_targets(hits, self._targets)
-        ranked = enumerate(zip(matched.positions, matched.claims, strict=True), start=1)
-        placed = {at: (rank, taken) for rank, (at, taken) in ranked}
+        taken = dict(matched.found)
+        placed = {at: (rank + 1, taken.get(rank)) for rank, at in enumerate(matched.positions)}
         return tuple(self._mark(hit, *placed[at]) if at in placed else HitMark(None) for at, hit in enumerate(hits))
 
     def judged(self, hits: Sequence[Hit], matched: Match) -> Iterator[tuple[int, HitMark]]:
         """Yield the position and mark of each hit with a target or an adversary; `matched` is the match of `hits`."""
-        for rank, (position, taken) in enumerate(zip(matched.positions, matched.claims, strict=True), start=1):
+        targets = dict(matched.found)
+        for rank, position in enumerate(matched.positions):
+            taken = targets.get(rank)
             if taken is not None or hits[position].path in self._adversaries:
-                mark = self._mark(hits[position], rank, taken)
+                mark = self._mark(hits[position], rank + 1, taken)
                 if mark.target is not None or mark.adversary is not None:
                     yield position, mark
 

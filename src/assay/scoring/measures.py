@@ -327,10 +327,10 @@ Drop = Measure(_COMBINED("Drop", robustness.drop, (_OF_DROP, _FORMS), robustness
 _RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
 #: All measures by name, in display order.
 MEASURES = MappingProxyType({measure.name: measure for measure in (*_RANKED, Any, All, Worst, Spread, Drop)})
+#: Accepted spellings of the means of these measures, in any case.
+_SPELLINGS = {"mrr": "RR", "recall": "R", "precision": "P", "map": "AP"}
 #: Names in other tools, for hints only.
-_ALIASES = {
-    "mrr": "RR", "recall": "R", "precision": "P", "map": "AP", "success": "Hit", "hitrate": "Hit", "accuracy": "Hit",
-}  # fmt: skip
+_ALIASES = {"success": "Hit", "hitrate": "Hit", "accuracy": "Hit"}
 
 
 def parse_measure(text: str) -> Measure:
@@ -341,6 +341,7 @@ def parse_measure(text: str) -> Measure:
             f"cannot parse the measure {text!r}", hint="write a measure such as nDCG@10 or Hit(grade=2)@5"
         )
     name, inside, cutoff = call.groups()
+    name = _SPELLINGS.get(name.casefold(), name)
     if name not in MEASURES:
         raise _unknown("measure", name, list(MEASURES), _ALIASES.get(name.casefold()))
     positional: list[str] = []

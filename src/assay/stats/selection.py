@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import GoldError
 from assay.scoring.grid import FloatArray
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
 from assay.stats.paired import mde_from_se
-from assay.stats.tables import Partition
+from assay.stats.tables import IntArray, Partition, partition
+from assay.types import Unit
 
 #: Random halves, each used both ways; the unbiased value then varies by less than .001 between seeds.
 _SPLITS = 200
 #: With fewer clusters, a half may have only two, too few for a choice.
 _FEWEST_CLUSTERS = 6
+#: Two clusters per half: a choice by the mean of one cluster would be meaningless.
+_FEWEST_HALVED = 4
 #: Digits of a mean that are not rounding errors.
 _SAME_MEAN = 12
 
@@ -96,3 +101,98 @@ def draw_halves(table: ClusterTable, rng: np.random.Generator, splits: int) -> N
 def half_means(table: ClusterTable, chosen: NDArray[np.bool_]) -> FloatArray:
     weights = chosen.astype(np.float64)
     return np.asarray((weights @ table.sums) / (weights @ table.sizes)[:, None])
+
+
+@dataclass(frozen=True, slots=True)
+class SplitHalfScores:
+    """Scores per query over all split halves, and how often each point was chosen."""
+
+    honest: FloatArray  # (queries,) of points that were chosen without the query
+    apparent: FloatArray  # (queries,) of points that were chosen with the query
+    chosen: tuple[int, ...]  # per point, of 2 × partitions
+    best: int  # the best point on all data
+    clusters: int
+    label: str  # what was split in halves
+    gain_se: float  # jackknife standard error of honest mean − default mean
+    optimism_se: float  # jackknife standard error of apparent mean − honest mean
+
+
+def split_half(
+    values: FloatArray,
+    changes: Sequence[int],
+    units: Sequence[Unit],
+    *,
+    partitions: int,
+    seed: int = 0,
+    cluster: str = "auto",
+    higher_is_better: bool = True,
+) -> SplitHalfScores:
+    """Choose the best point on each half and score it on the other.
+
+    `values` has one row per point, the default first, and one column per query; `changes` is the number of settings in
+    which each point differs from the default.
+    """
+    parts = partition(units, cluster)
+    if parts.count < _FEWEST_HALVED:
+        raise GoldError(
+            f"cannot halve {parts.nouns}: expected at least {_FEWEST_HALVED}",
+            hint="tune on more queries; `assay plan` estimates how many",
+        )
+    table = cluster_table((values if higher_is_better else -values).T, parts)
+    first = draw_halves(table, np.random.default_rng(seed), partitions)
+    halves = np.stack([first, ~first]).astype(np.float64)  # (2, partitions, clusters)
+    preferred = sorted(range(len(changes)), key=lambda point: (changes[point], point))
+    order = np.array(preferred, dtype=np.intp)
+    sums, sizes = halves @ table.sums, halves @ table.sizes
+    chosen = _best(sums / sizes[..., None], order)  # (2, partitions)
+    inside = first[:, parts.clusters]  # (partitions, queries): whether a query is in the first half
+    seen = np.where(inside, chosen[0][:, None], chosen[1][:, None])
+    unseen = np.where(inside, chosen[1][:, None], chosen[0][:, None])
+    queries = np.arange(values.shape[1])
+    gain_se, optimism_se = _jackknife(table, halves, sums, sizes, order)
+    return SplitHalfScores(
+        honest=values[unseen, queries].mean(axis=0),
+        apparent=values[seen, queries].mean(axis=0),
+        chosen=tuple(np.bincount(chosen.ravel(), minlength=len(values)).tolist()),
+        best=int(_best(table.sums.sum(axis=0) / table.n, order)),
+        clusters=parts.count,
+        label=parts.nouns,
+        gain_se=gain_se,
+        optimism_se=optimism_se,
+    )
+
+
+def _best(means: FloatArray, order: IntArray) -> IntArray:
+    """Return the best point along the last axis; ties go to the point that is first in `order`."""
+    ordered = means[..., order]
+    near = ordered >= ordered.max(axis=-1, keepdims=True) - DEFAULT.tie
+    chosen: IntArray = order[near.argmax(axis=-1)]
+    return chosen
+
+
+def _jackknife(
+    table: ClusterTable, halves: FloatArray, sums: FloatArray, sizes: FloatArray, order: IntArray
+) -> tuple[float, float]:
+    """Estimate standard errors by leaving out one cluster at a time, including its choices: (G − 1)/G · Σ(θ_g − θ̄)²."""
+    estimates = np.array(
+        [
+            _differences(
+                sums - halves[:, :, g, None] * table.sums[g], sizes - halves[:, :, g] * float(table.sizes[g]), order
+            )
+            for g in range(table.clusters)
+        ]
+    )
+    spread = ((estimates - estimates.mean(axis=0)) ** 2).sum(axis=0) * (table.clusters - 1) / table.clusters
+    gain, optimism = np.sqrt(spread).tolist()
+    return gain, optimism
+
+
+def _differences(sums: FloatArray, sizes: FloatArray, order: IntArray) -> FloatArray:
+    """Return honest − default and apparent − honest, averaged over the partitions."""
+    chosen = _best(sums / sizes[..., None], order)
+    rows = np.arange(sums.shape[1])
+    honest = sums[1, rows, chosen[0]] + sums[0, rows, chosen[1]]
+    apparent = sums[0, rows, chosen[0]] + sums[1, rows, chosen[1]]
+    default = sums[0, :, 0] + sums[1, :, 0]
+    n = sizes[0] + sizes[1]
+    return np.array([((honest - default) / n).mean(), ((apparent - honest) / n).mean()])

@@ -21,7 +21,6 @@ import stat
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +31,7 @@ from numpy.typing import NDArray
 
 from assay.errors import AssayError
 from assay.files import atomic_stream
+from assay.records import dataclass
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 Array: TypeAlias = NDArray[Any]

@@ -20,12 +20,12 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from assay.errors import SetupError
 from assay.locks import temporary_lock
+from assay.records import dataclass
 
 #: errno values of a full or read-only disk.
 DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 from assay.errors import ConfigError
+from assay.records import dataclass
 
 #: The environment variable with the size limit of the store.
 VARIABLE: Final = "ASSAY_CACHE_LIMIT"
@@ -39,6 +39,13 @@ TABLES: Final = ArtifactKind("tables", "indexes of the built-in engine", "parsin
 VECTORS: Final = ArtifactKind("vectors", "embeddings of all chunks of a corpus", "embedding: seconds to hours")
 DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "querying the model again")
 EMBEDDINGS: Final = ArtifactKind("embeddings", "embeddings of single files", "embedding them again")
+ENCODINGS: Final = ArtifactKind(
+    "encodings",
+    "vectors of contextual encoders",
+    "encoding them again",
+    workspace=True,
+)
+MODELS: Final = ArtifactKind("models", "installed encoders", "`assay model install NAME`")
 INDEX: Final = ArtifactKind("index", "indexes for `assay search`", "indexing the directory again", workspace=True)
 MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)
 TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again")
@@ -52,8 +59,8 @@ OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "not need
 #: Kinds to which the size limit applies; others are pruned only on request.
 LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS, EMBEDDINGS)
 KINDS: Final = (
-    CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, SEATS, UNFINISHED,
-    OLD,
+    CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, ENCODINGS, MODELS, INDEX, MIRRORS, TREES, REFS,
+    SEATS, UNFINISHED, OLD,
 )  # fmt: skip
 
 

@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from assay.locks import FileLock
+from assay.records import dataclass
 from assay.store.entries import EntryPath, build_lock, read_manifest, remove, verify_checksum
 from assay.store.kinds import KINDS, OLD, TREES
 

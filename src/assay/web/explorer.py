@@ -39,7 +39,7 @@ _Key = tuple[str, str, str]  # gold set, query, phrasing
 
 
 def explorer_routes(roots: Sequence[Path], *, review: bool = False) -> tuple[Route, ...]:
-    """Return the routes of the explorer for the runs in some directories; `review` adds a link to the review."""
+    """Return the routes of the explorer for the runs in directories; `review` adds a link to the review."""
     explorer = Explorer(RunList(roots))
     data = json.dumps({"review": review}).encode("utf-8")
     return (

@@ -274,7 +274,7 @@ class Review:
         """Open the votes of the named reviewer; reject a name that differs from another only by case."""
         name = request.query.get("as") or request.data.get("as")
         if not isinstance(name, str) or not name:
-            raise HttpError(400, "the request names no reviewer", hint="enter your name")
+            raise HttpError(400, "the request has no reviewer name", hint="enter your name")
         log = self._logs.get(name) or self._logs.setdefault(name, VoteLog(self._queue, name))
         log.check_namesake()
         return log

@@ -28,7 +28,7 @@ _DIGITS, _TRIES = 6, 5
 
 @dataclass(frozen=True, slots=True)
 class ReviewerState:
-    """The reviewers that are signed in, and the browsers that have shown other votes."""
+    """Signed-in reviewers, and browsers that have shown other votes."""
 
     browsers: dict[str, str]  # by case-folded name
     names: dict[str, str]  # by browser
@@ -36,7 +36,7 @@ class ReviewerState:
 
 
 class ReviewerRegistry:
-    """The browser of each reviewer.
+    """Registry of the browser of each reviewer.
 
     `tell` prints on the terminal of the server; `has_voted` returns whether a name has taken part before.
     """

@@ -33,8 +33,6 @@ from assay.web.server import HttpError, LruCache
 
 @dataclass(frozen=True, slots=True)
 class ExploringLimits:
-    """Limits of the explorer."""
-
     depth: int = 3  # of directories below the given one: results/2026-11/shop
     folders: int = 20_000  # scanned for runs: a home directory would take minutes
     runs: int = 1_000  # listed
@@ -56,7 +54,7 @@ _SKIPPED = {*(name.rstrip("/") for name in (ENGINES, RUNS, QRELS, SHARDS)), "nod
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """A run directory with its id and display name."""
+    """Run directory with its id and display name."""
 
     id: str
     name: str
@@ -81,7 +79,7 @@ class CachedRun:
 
 
 class RunList:
-    """The runs in some directories and their subdirectories."""
+    """Runs in directories and their subdirectories."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(dict.fromkeys(map(_check_root, roots)))
@@ -116,8 +114,8 @@ class RunList:
 
 def _check_root(directory: Path) -> Path:
     if not directory.is_dir():
-        problem = "is a file, not a directory of results" if directory.exists() else "no such directory"
-        raise ConfigError(problem, file=directory, hint="name a run directory, or a directory of runs")
+        problem = "expected a directory, got a file" if directory.exists() else "no such directory"
+        raise ConfigError(problem, file=directory, hint="pass a run directory, or a directory of runs")
     return directory.resolve()
 
 

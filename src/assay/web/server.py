@@ -61,7 +61,7 @@ class HttpError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """A request that passed the checks of its host, source and session."""
+    """Request that passed the checks of its host, source and session."""
 
     parts: Mapping[str, str]  # values of the {names} in the route's pattern
     query: Mapping[str, str]
@@ -117,7 +117,7 @@ def status_of(error: AssayError) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and a path pattern, such as `/run/{id}`; a `{name}` matches one non-empty part between slashes.
+    """Method and path pattern, such as `/run/{id}`; a `{name}` matches one non-empty part between slashes.
 
     Handlers run in several threads at once; a returned mapping is sent as JSON.
     """
@@ -159,7 +159,7 @@ _Socket: TypeAlias = Any  # as socketserver declares it
 
 
 class WebServer(socketserver.ThreadingTCPServer):
-    """A listening server with a thread per connection; use it as a context manager to free its port."""
+    """Listening server with a thread per connection; as a context manager, it frees its port."""
 
     daemon_threads = True
     block_on_close = False
@@ -183,7 +183,7 @@ class WebServer(socketserver.ThreadingTCPServer):
         return self.address("/")
 
     def address(self, path: str) -> str:
-        """Return the address of a page with the token, for a browser without the cookie."""
+        """Return the address of a page with the token, which a browser exchanges for the session cookie."""
         return f"{self.origin}{path}?token={self.auth.token}"
 
     def wait(self) -> None:
@@ -229,7 +229,7 @@ def _send_busy(connection: socket.socket) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestAuth:
-    """The secrets of one server, and its host names."""
+    """Secrets and host names of one server."""
 
     hosts: tuple[str, ...]  # such as `127.0.0.1:8123`, as browsers send them
     cookie: str  # its name contains the port, so that two servers do not overwrite each other's
@@ -257,7 +257,7 @@ class RequestAuth:
     def check_session(self, headers: Message) -> None:
         given = [value for name, value in _read_cookies(headers) if name == self.cookie]
         if not any(_is_secret(value, self.session) for value in given):
-            raise HttpError(403, "this page needs the token of its server", hint="open the address that Assay printed")
+            raise HttpError(403, "no session cookie for this server", hint="open the address that Assay printed")
 
     def admit(self, headers: Message, path: str, query: Mapping[str, str]) -> Response:
         """Exchange the token of an address for the session cookie, and redirect to the address without the token."""
@@ -291,7 +291,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.limits.reading)
 
     def __getattr__(self, name: str) -> Callable[[], None]:
-        """Handle every method alike; `_find_route` rejects unknown ones."""
+        """Return one handler for every HTTP method; `_find_route` rejects unknown ones."""
         if name.startswith("do_"):
             return self._answer
         raise AttributeError(name)
@@ -386,7 +386,7 @@ class _Handler(BaseHTTPRequestHandler):
         _discard_rest(self.connection)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002  # the messages of the library repeat the request
-        """Answer a malformed request."""
+        """Respond to a malformed request."""
         self.command, self.close_connection = getattr(self, "command", None) or "GET", True
         self._send(error_response(int(code), "the request cannot be read"))
 
@@ -420,7 +420,7 @@ _Value = TypeVar("_Value")
 
 
 class LruCache(Generic[_Key, _Value]):
-    """A cache of the last used values; one value is computed at a time."""
+    """Cache of the last used values; one value is computed at a time."""
 
     def __init__(self, size: int, drop: Callable[[_Value], None] = lambda _: None) -> None:
         self._size, self._drop = size, drop

@@ -1,6 +1,5 @@
 """Executor of a real Dask cluster: scheduler and workers as processes of their own, on loopback."""
 
-import random
 import shutil
 import sys
 from collections import Counter
@@ -16,7 +15,7 @@ import assay
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.cluster import DaskExecutor, DaskTimeouts
 from assay.experiment.executors import SerialExecutor, iter_results
-from tests.experiment.executors.tasks import Job, begun, do, double, heavy, host_path, refuse
+from tests.experiment.executors.tasks import Job, begun, do, double, host_path, refuse
 from tests.waiting import wait_until
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -72,21 +71,6 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, e
 def test_task_that_kills_its_worker_once_is_done_by_another(executor, tmp_path):
     assert [r for _, r in iter_results(executor, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
     assert len(begun(tmp_path, "once")) == 2
-
-
-def test_large_task_is_told_and_a_huge_one_is_refused(cluster):
-    limits = DaskTimeouts(connect=300.0, workers=300.0, large=1_000, refused=100_000)
-    with closing(DaskExecutor(cluster.address, limits)) as executor:
-        assert executor.submit(heavy, 5_000).result() == 5_000
-        assert not executor.warnings
-        assert executor.submit(len, _noise(5_000)).result() == 5_000
-        assert "the scheduler holds" in executor.warnings[0]
-        with pytest.raises(SetupError, match="more than the limit"):
-            executor.submit(len, _noise(500_000))
-
-
-def _noise(size):
-    return random.Random(7).randbytes(size)
 
 
 @pytest.fixture

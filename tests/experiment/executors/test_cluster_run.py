@@ -51,7 +51,7 @@ def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster
     assert run_here(swept.folder, "--jobs", "1", "--out", "orphaned", cache="cache-orphaned") == 0
     assert written(swept.folder / "orphaned") == swept.results
     cells = json.loads((swept.folder / "orphaned" / "timings.json").read_text())["cells"]
-    assert {"taken from earlier work"} < {cell["reason"] for cell in cells}
+    assert {"taken from the cache of an earlier run"} < {cell["reason"] for cell in cells}
 
 
 def test_address_where_nobody_answers():

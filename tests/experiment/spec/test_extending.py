@@ -90,7 +90,7 @@ def test_mistake_that_two_files_make_together_is_the_last_ones(tmp_path):
 
 BAD = {
     "missing file": ('\nextends = "gone.toml"\n', 2, "gone.toml"),
-    "number": ("extends = 3\n", 1, "extends = 3"),
+    "number": ("extends = 3\n", 1, "got 3"),
     "empty name": ('extends = [""]\n', 1, "extends"),
     "preset that does not ship": ('extends = "preset:octocod-matrix"\n', 1, "octocod-matrix"),
     "itself": ('\n\nextends = "assay.toml"\n', 3, "assay.toml → assay.toml"),

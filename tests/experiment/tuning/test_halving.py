@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from assay.errors import GoldError
 from assay.experiment.spec.variants import SettingChange
-from assay.experiment.tuning import GridPoint, split_half, tune_scores
+from assay.experiment.tuning import GridPoint, tune_scores
+from assay.stats.selection import split_half
 from assay.types import AnalysisPlan, Scores, Unit
 from tests.properties import examples
 

@@ -8,7 +8,7 @@ from assay.engines.base import EngineContext
 from assay.engines.builtin import BuiltinEngine, ablations, make
 from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError
-from assay.experiment.ablation import ABLATING, dev_data, find_parts, plan_ablation, switched_off
+from assay.experiment.ablation import find_parts, plan_ablation, select_queries, switched_off
 from assay.experiment.spec import Spec
 from assay.experiment.spec.variants import Sweep
 from assay.experiment.tuning import TuneSettings, find_base, grid_points, parse_param, spec_with
@@ -24,8 +24,8 @@ PARTS = (
 
 
 def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
-    plan = plan_ablation(PARTS, "mine")
-    changes = {variant.name: dict(variant.changes) for variant in plan.variants}
+    variants, steps = plan_ablation(PARTS, "mine")
+    changes = {variant.name: dict(variant.changes) for variant in variants}
     assert changes == {
         "without a": {"search.without": ["stem"]},
         "without b": {"x.b": 0},
@@ -33,7 +33,7 @@ def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
         "bare": {"search.without": ["stem", "noise"], "x.b": 0},
         "up to a": {"x.b": 0, "search.without": ["noise"]},
     }
-    assert [(step.part, step.strategy, step.variant, step.against) for step in plan.steps] == [
+    assert [(step.part, step.strategy, step.variant, step.against) for step in steps] == [
         ("a", "left out", "without a", "mine"),
         ("b", "left out", "without b", "mine"),
         ("c", "left out", "without c", "mine"),
@@ -41,8 +41,8 @@ def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
         ("b", "added", "without c", "up to a"),
         ("c", "added", "mine", "without c"),
     ]
-    assert len(plan_ablation(PARTS, "mine", ("left out",)).variants) == 3
-    assert len(plan_ablation(PARTS[:1], "mine").variants) == 1  # without the only part it is bare
+    assert len(plan_ablation(PARTS, "mine", ("left out",))[0]) == 3
+    assert len(plan_ablation(PARTS[:1], "mine")[0]) == 1  # without the only part it is bare
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_a_sweep_names_the_parts_of_any_engine():
     sweep = Sweep("mine", "leave-one-out", parts={"one": {"env.A": "0"}, "two": {"env.B": "0"}})
     spec = Spec(engines={"mine": {"kind": "command", "argv": ["x", "{query}"]}}, sweeps={"parts": sweep})
     for name in ("parts", "mine", None):
-        found = find_parts(spec, name)
-        assert found.base.name == "mine"
-        assert [part.name for part in found.parts] == ["one", "two"]
+        base, parts = find_parts(spec, name)
+        assert base.name == "mine"
+        assert [part.name for part in parts] == ["one", "two"]
     with pytest.raises(ConfigError, match="mine declares no parts"):
         find_parts(replace(spec, sweeps={}), "mine")
     with pytest.raises(ConfigError, match="grid"):
@@ -107,7 +107,7 @@ def test_the_engine_that_is_meant_is_found():
 
 def test_variants_are_run_beside_the_engine_alone():
     base = find_base(Spec(baseline="keywords", sweeps={}), None)
-    spec = spec_with(base, plan_ablation(list_components(base.settings), base.name).variants)
+    spec = spec_with(base, plan_ablation(list_components(base.settings), base.name)[0])
     assert spec.analysis_plan().baseline == "builtin"
     names = [subject.name for subject in spec.entries()]
     assert names[0] == "builtin"
@@ -160,6 +160,14 @@ def test_settings_of_tuning_are_checked(wrong):
         TuneSettings(**wrong)
 
 
+def tuning_queries(suite, splits=()):
+    return select_queries(suite, splits, "tuning", allow_test=False)
+
+
+def ablation_queries(suite, splits=()):
+    return select_queries(suite, splits, "ablations", allow_test=True)
+
+
 def gold(name, *parts):
     queries = [
         Query(f"q{at}", {"human": "x"}, (Target(Span("f.py")),), tags={"split": part} if part else {})
@@ -169,59 +177,59 @@ def gold(name, *parts):
 
 
 def test_only_dev_queries_of_a_divided_set_are_given():
-    found = dev_data(Suite((gold("a", "dev", "test", "sealed", "dev", None),)))
-    assert [query.id for query in found.suite.golds[0].queries] == ["q0", "q3"]
-    assert [note.kind for note in found.notes] == ["used"]
-    assert "2 dev queries were used; 3 queries of other splits" in found.notes[0].text
+    selected, notes = tuning_queries(Suite((gold("a", "dev", "test", "sealed", "dev", None),)))
+    assert [query.id for query in selected.golds[0].queries] == ["q0", "q3"]
+    assert [note.kind for note in notes] == ["used"]
+    assert "2 dev queries were used; 3 queries of other splits" in notes[0].text
 
 
 def test_a_set_that_nobody_divided_is_used_whole_and_said_aloud():
-    found = dev_data(Suite((gold("a", None, None),)))
-    assert len(found.suite.golds[0].queries) == 2
-    assert [note.kind for note in found.notes] == ["undivided"]
-    assert "none are left to confirm the result" in found.notes[0].text
-    assert "assay gold split" in found.notes[0].text
+    selected, notes = tuning_queries(Suite((gold("a", None, None),)))
+    assert len(selected.golds[0].queries) == 2
+    assert [note.kind for note in notes] == ["undivided"]
+    assert "none are left to confirm the result" in notes[0].text
+    assert "assay gold split" in notes[0].text
 
 
 def test_a_set_of_test_queries_beside_one_with_dev_queries_is_left_alone():
-    found = dev_data(Suite((gold("a", "test", "test"), gold("b", "dev"), gold("c", None))))
-    assert [one.name for one in found.suite.golds] == ["b", "c"]
+    selected, notes = tuning_queries(Suite((gold("a", "test", "test"), gold("b", "dev"), gold("c", None))))
+    assert [one.name for one in selected.golds] == ["b", "c"]
 
 
 @pytest.mark.parametrize("parts", [("test",), ("sealed",), ("test", "sealed"), ("holdout", "holdout")])
 def test_a_part_that_is_not_dev_is_refused_with_the_reason(parts):
     with pytest.raises(GoldError, match="no query in split 'dev'") as error:
-        dev_data(Suite((gold("a", *parts),)))
+        tuning_queries(Suite((gold("a", *parts),)))
     assert "assay gold split" in str(error.value)
 
 
 @pytest.mark.parametrize("asked", ["test", "sealed", "Dev", "all"])
 def test_no_flag_opens_another_part(asked):
     with pytest.raises(ConfigError, match="cannot be used for tuning"):
-        dev_data(Suite((gold("a", "dev", "test"),)), (asked,))
+        tuning_queries(Suite((gold("a", "dev", "test"),)), (asked,))
 
 
 @pytest.mark.parametrize("part", ["Dev", "tst", "seald"])
 def test_a_misspelt_part_is_an_error_and_no_way_in(part):
     with pytest.raises(GoldError, match="did you mean"):
-        dev_data(Suite((gold("a", "dev", part),)))
+        tuning_queries(Suite((gold("a", "dev", part),)))
 
 
 def test_an_ablation_opens_test_queries_where_asked_and_sealed_ones_never():
     suite = Suite((gold("a", "dev", "test", "sealed"),))
-    assert [q.id for q in dev_data(suite, (), ABLATING).suite.golds[0].queries] == ["q0"]
-    found = dev_data(suite, ("test",), ABLATING)
-    assert [query.id for query in found.suite.golds[0].queries] == ["q1"]
-    assert [(note.kind, note.is_grave) for note in found.notes] == [("used up", True)]
+    assert [q.id for q in ablation_queries(suite)[0].golds[0].queries] == ["q0"]
+    selected, notes = ablation_queries(suite, ("test",))
+    assert [query.id for query in selected.golds[0].queries] == ["q1"]
+    assert [note.kind for note in notes] == ["used up"]
     for asked in (("sealed",), ("dev", "sealed")):
         with pytest.raises(ConfigError, match="cannot be used for ablations"):
-            dev_data(suite, asked, ABLATING)
+            ablation_queries(suite, asked)
     with pytest.raises(ConfigError, match="no query in split"):
-        dev_data(Suite((gold("a", None),)), ("test",), ABLATING)
+        ablation_queries(Suite((gold("a", None),)), ("test",))
 
 
 def test_some_parts_are_taken_by_name_or_glob():
-    found = find_parts(Spec(), "builtin", ["st*", "dense"])
-    assert [part.name for part in found.parts] == ["dense", "stem"]
+    _, parts = find_parts(Spec(), "builtin", ["st*", "dense"])
+    assert [part.name for part in parts] == ["dense", "stem"]
     with pytest.raises(ConfigError, match="matches no part"):
         find_parts(Spec(), "builtin", ["nothing"])

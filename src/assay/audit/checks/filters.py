@@ -32,7 +32,7 @@ class _Case:
 
     @property
     def is_telling(self) -> bool:
-        """Whether some unfiltered results fail the filter and the filtered ranking has results."""
+        """Return whether the filter removed results and left others."""
         return self.outside > 0 and bool(self.ranking.locations)
 
 
@@ -55,7 +55,7 @@ def check_filters(sessions: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _make_cases(sessions: AuditSessions, field: str) -> list[_Case] | None:
-    """Send every query with a filter; None if the engine or the corpus has no filter for `field`."""
+    """Send every query with a filter; return None if the engine or the corpus has no filter for `field`."""
     languages = {file.path: file.language or "" for file in sessions.target.corpus.files}
     config, cases = sessions.config, []
     for number, query in enumerate(dict.fromkeys((*sessions.queries, *_namesakes(sessions)))):
@@ -75,7 +75,7 @@ def _make_cases(sessions: AuditSessions, field: str) -> list[_Case] | None:
 
 
 def _namesakes(sessions: AuditSessions) -> list[str]:
-    """Draw names that occur in the file of that name: a boost for definitions may lift them past a filter."""
+    """Draw names of files that also occur in the file; boosts of definitions may bypass a filter for them."""
     config, corpus = sessions.config, sessions.target.corpus
     files = [file.path for file in corpus.files if file.kind == "code" and file.size <= config.largest_edited]
     found: list[str] = []
@@ -91,7 +91,7 @@ def _namesakes(sessions: AuditSessions) -> list[str]:
 def _choose_filter(
     sessions: AuditSessions, field: str, ranking: Sequence[Span], languages: dict[str, str], *, single: bool
 ) -> SearchFilter | None:
-    """Choose a part of the corpus with results but not the best one, or else the largest part.
+    """Return a filter for a part of the corpus that has results but not the best one, or else for the largest part.
 
     Path filters alternate between directories and single files: an engine may handle only one of them.
     """

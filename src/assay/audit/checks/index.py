@@ -129,7 +129,7 @@ def _report(
 
 
 def _make_edits(sessions: AuditSessions, corpus: Corpus) -> list[_Edit]:
-    """Return up to four edits of different files: the last file is never renamed or deleted."""
+    """Return up to four edits of different files; a corpus of one or two files keeps them."""
     fit = [f.path for f in corpus.files if f.kind == "code" and 0 < f.size <= sessions.config.largest_edited]
     edits = []
     for name, path in zip(("change", "add", "rename", "delete"), shuffle(fit, sessions.config.seed), strict=False):

@@ -28,7 +28,8 @@ _ENGINE_KEYS = frozenset(field.name for field in fields(EngineRun))
 def decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type hint is any object
     """Return a function that converts parsed JSON to a type, such as a dataclass or a tuple."""
     if is_dataclass(kind):
-        return _record_decoder(kind)
+        decoders = {name: decoder(hint) for name, hint in get_type_hints(kind).items()}
+        return lambda row: kind(**{key: decoders[key](value) for key, value in row.items()})  # type: ignore[operator]
     if type(None) in (arguments := get_args(kind)):
         inner = decoder(arguments[0])
         return lambda value: None if value is None else inner(value)
@@ -39,11 +40,6 @@ def decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type hint is
         item = decoder(arguments[1])
         return lambda row: {key: item(value) for key, value in row.items()}
     return _same
-
-
-def _record_decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a dataclass
-    decoders = {name: decoder(hint) for name, hint in get_type_hints(kind).items()}
-    return lambda row: kind(**{key: decoders[key](value) for key, value in row.items()})
 
 
 def _same(value: Any) -> Any:  # noqa: ANN401 - a JSON value

@@ -13,7 +13,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -103,7 +103,8 @@ def write_run(run: Run, directory: Path) -> None:
     if paths := _relative_gold_paths(run.suite, directory):
         manifest["gold_files"] = paths
     write_assayignore(directory)
-    _write_once(directory / GIT_IGNORE, _GIT)
+    if not (directory / GIT_IGNORE).exists():
+        write_atomic(directory / GIT_IGNORE, _GIT)
     _replace_snapshot(directory, manifest, members)
 
 
@@ -140,9 +141,8 @@ def check_directory(directory: Path) -> Path:
     if directory.exists() and not directory.is_dir():
         raise InputError("expected a directory, got a file", file=directory, hint="pass another --out")
     if not _is_ours(directory):
-        raise InputError(
-            "contains files that are not a run", file=directory, hint="pass a new or empty directory as --out"
-        )
+        hint = "pass a new or empty directory as --out"
+        raise InputError("contains files that are not a run", file=directory, hint=hint)
     existing = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
         raise InputError("not a writable directory", file=existing, hint="check its permissions, or pass another --out")
@@ -171,7 +171,8 @@ def lock_directory(directory: Path) -> Iterator[None]:
 
 def write_assayignore(directory: Path) -> None:
     """Exclude a directory from every corpus, unless it already has an .assayignore."""
-    _write_once(directory / IGNORE, _IGNORE)
+    if not (directory / IGNORE).exists():
+        write_atomic(directory / IGNORE, _IGNORE)
 
 
 def is_excluded(directory: Path) -> bool:
@@ -180,11 +181,6 @@ def is_excluded(directory: Path) -> bool:
         return (directory / IGNORE).read_text(encoding="utf-8") == _IGNORE
     except (OSError, UnicodeDecodeError):
         return False
-
-
-def _write_once(path: Path, text: str) -> None:
-    if not path.exists():
-        write_atomic(path, text)
 
 
 def read_snapshot(directory: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -229,11 +225,8 @@ def _missing_run_hint(directory: Path) -> str:
     below = [str(path) for path in sorted(directory.glob("[!.]*")) if is_run(path)]
     if below:
         return f"pass {' or '.join(below[:_SHOWN_RUNS])}"
-    return (
-        f"make one with `assay run --out {directory}`"
-        if _is_ours(directory)
-        else "pass a directory that `assay run` wrote"
-    )
+    made = "pass a directory that `assay run` wrote"
+    return f"make one with `assay run --out {directory}`" if _is_ours(directory) else made
 
 
 def _parse_manifest(directory: Path, text: str) -> dict[str, Any]:
@@ -287,25 +280,17 @@ def _replace_snapshot(directory: Path, manifest: Mapping[str, object], members: 
     try:
         with FileLock(directory):  # the directory itself, so that no lock file is left behind
             _move_into_place(directory)
-            _stage(directory, text, members)
-            os.rename(directory / STAGED, directory / COMMITTED)
+            staged = directory / STAGED
+            shutil.rmtree(staged, ignore_errors=True)
+            for name, member in members.items():
+                if not (directory / name).is_file() or (directory / name).read_bytes() != member.encode("utf-8"):
+                    write_atomic(staged / name, member)
+            write_atomic(staged / MANIFEST, text)
+            os.rename(staged, directory / COMMITTED)
             sync_directory(directory)
             _move_into_place(directory)
     except OSError as error:
         raise cannot_write(directory, error) from error
-
-
-def _stage(directory: Path, manifest: str, members: Mapping[str, str]) -> None:
-    staged = directory / STAGED
-    shutil.rmtree(staged, ignore_errors=True)
-    for name, text in members.items():
-        try:
-            unchanged = (directory / name).read_bytes() == text.encode("utf-8")
-        except OSError:
-            unchanged = False
-        if not unchanged:
-            write_atomic(staged / name, text)
-    write_atomic(staged / MANIFEST, manifest)
 
 
 def _move_into_place(directory: Path) -> None:
@@ -315,7 +300,10 @@ def _move_into_place(directory: Path) -> None:
         for name in [name for name in members if (new / name).exists()]:
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(new / name, directory / name)
-        for name in sorted(_member_names(directory).difference(members)):
+        old: set[str] = set()
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            old.update(json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["members"])
+        for name in filter(_is_inside, sorted(old.difference(members))):
             (directory / name).unlink(missing_ok=True)
         for parent in sorted({(directory / name).parent for name in members} | {directory}):
             sync_directory(parent)
@@ -323,14 +311,6 @@ def _move_into_place(directory: Path) -> None:
         sync_directory(directory)
     shutil.rmtree(new, ignore_errors=True)
     remove_leftovers(directory, MANIFEST)
-
-
-def _member_names(directory: Path) -> set[str]:
-    try:
-        members = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["members"]
-        return {name for name in members if _is_inside(name)}
-    except (OSError, ValueError, TypeError, KeyError):
-        return set()
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
@@ -399,8 +379,8 @@ def _real_path(file: Path) -> Path:
 #: Why the times of cells are not comparable.
 SIDE_BY_SIDE = "cells ran side by side"
 IN_TURN = "one after the other in one process, sharing indexes"
-SHARDED = "asked in shards, here or elsewhere"
-KEPT = "taken from earlier work"
+SHARDED = "cells ran in shards"
+KEPT = "taken from the cache of an earlier run"
 
 
 @dataclass(frozen=True, slots=True)

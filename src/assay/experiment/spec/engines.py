@@ -8,8 +8,8 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -99,29 +99,20 @@ def located(location: ConfigLocation, name: str) -> Iterator[None]:
         raise (error if error.file else location.error(f"{name}: {error.message}", error.hint)) from error
 
 
-def reject_duplicates(spec: Spec) -> None:
-    """Raise ConfigError for a variant with the settings of an engine or another variant."""
-    known = {_identity(entry): entry for entry in declared_engines(spec).values()}
-    for entry in spec.entries():
-        other = known.setdefault(_identity(entry), entry) if entry.name in spec.variants else entry
-        if other is not entry:
-            message = f"{entry.name} has the same settings as {other.name}"
-            raise entry.location.error(message, "change a setting, or remove the variant")
+def find_duplicates(spec: Spec, entries: Iterable[RunEntry]) -> Iterator[tuple[RunEntry, RunEntry]]:
+    """Yield each variant or sweep point that has the settings of an earlier entry, with that entry."""
+    known: dict[str, RunEntry] = {}
+    for entry in (*entries, *spec.entries()):
+        other = known.setdefault(f"{entry.location.directory}|{canonical(entry.settings)}", entry)
+        if other is not entry and entry.variation:
+            yield entry, other
 
 
 def duplicate_notes(spec: Spec) -> list[str]:
-    """Return a note for each variant or sweep point that has the settings of another entry."""
-    known: dict[str, RunEntry] = {}
-    pairs = [(entry, known.setdefault(_identity(entry), entry)) for entry in spec.entries()]
     return [
         f"{entry.name} has the same settings as {other.name}: its ranking will be the same"
-        for entry, other in pairs
-        if other is not entry and entry.variation
+        for entry, other in find_duplicates(spec, ())
     ]
-
-
-def _identity(entry: RunEntry) -> str:
-    return f"{entry.location.directory}|{canonical(entry.settings)}"
 
 
 def canonical(value: object) -> str:
@@ -219,18 +210,13 @@ def retained_engines(spec: Spec, suite: Suite) -> dict[str, RetainedEngine]:
 
     Without `--only` all engines run, so the result is empty.
     """
-
-    def retained(name: str) -> RetainedEngine:
-        try:
+    retained = {name: RetainedEngine() for name in spec.names() if spec.only}
+    for name in retained.keys() - set(spec.only):
+        with suppress(AssayError):  # an engine that cannot be made now keeps its row
             engine = engine_factory(spec, name, suite).make()
-        except AssayError:
-            return RetainedEngine()
-        config = cast(Mapping[str, object], make_redactor(engine.secrets).value(engine.config))
-        return RetainedEngine(config_hash(config), engine.fingerprint)
-
-    if not spec.only:
-        return {}
-    return {name: RetainedEngine() if name in spec.only else retained(name) for name in spec.names()}
+            config = cast(Mapping[str, object], make_redactor(engine.secrets).value(engine.config))
+            retained[name] = RetainedEngine(config_hash(config), engine.fingerprint)
+    return retained
 
 
 def parse_engine_flags(flags: Sequence[str]) -> dict[str, str]:
@@ -244,6 +230,19 @@ def parse_engine_flags(flags: Sequence[str]) -> dict[str, str]:
             raise ConfigError(f"two engines are called {label!r}", hint="give each a name: --engine NAME=SPEC")
         labeled[label] = spec
     return labeled
+
+
+def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
+    """Replace all engines, variants and sweeps by the engines that flags name, which may be templates."""
+    declared = without_template_keys(spec.engines)
+    labeled = parse_engine_flags(flags)
+    engines = {}
+    for label, text in labeled.items():
+        set_by_flags = label in declared and location_of(spec, f"engines.{label}").by_flags
+        engines[label] = declared[label] if set_by_flags else declared.get(text, text)
+    named = {label: text for label, text in labeled.items() if text in declared}
+    moved = {f"engines.{label}": location_of(spec, f"engines.{text}") for label, text in named.items()}
+    return replace(spec, engines=engines, variants={}, sweeps={}, locations={**spec.locations, **moved})
 
 
 def without_template_keys(engines: Mapping[str, Settings]) -> dict[str, Settings]:
@@ -313,36 +312,33 @@ def _is_builtin(settings: Settings, directory: Path) -> bool:
         return False
 
 
-def missing_requirement(requires: Sequence[str]) -> str | None:
-    """Return the missing requirements as text; None if all are met."""
-    return "; ".join(filter(None, map(_missing, read_requires(requires)))) or None
-
-
 def read_requires(requires: object) -> tuple[str, ...]:
     items = [requires] if isinstance(requires, str) else requires
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        raise ConfigError(
-            f"requires: expected a list of texts, got {requires!r}",
-            hint='for example ["tool:rg"]',
-        )
+        raise ConfigError(f"requires: expected a list of texts, got {requires!r}", hint='for example ["tool:rg"]')
     for item in items:
         kind, _, name = item.partition(":")
         if kind not in ("env", "tool", "extra") or not name.strip():
-            raise ConfigError(f"requires = {item!r}", hint="use env:NAME, tool:NAME or extra:NAME")
+            message = f"requires: expected env:NAME, tool:NAME or extra:NAME, got {item!r}"
+            raise ConfigError(message, hint='for example ["tool:rg"]')
         if kind == "extra" and name not in extras():
             hint = did_you_mean(name, extras()) or f"extras of Assay: {', '.join(extras()) or 'none'}"
-            raise ConfigError(f"requires = {item!r}: unknown extra", hint=hint)
+            raise ConfigError(f"requires: unknown extra {name!r}", hint=hint)
     return tuple(items)
 
 
-def _missing(requirement: str) -> str | None:
-    kind, _, name = requirement.partition(":")
-    if kind == "env":
-        return None if os.environ.get(name) else f"the environment variable {name} is not set"
-    if kind == "tool":
-        return None if shutil.which(name) else f"{name} is not on the PATH"
-    absent = [package for package in extras()[name] if not any(metadata.distributions(name=package))]
-    return f"{', '.join(absent)} not installed ({install_hint(name)})" if absent else None
+def missing_requirement(requires: Sequence[str]) -> str | None:
+    """Return the missing requirements as text; None if all are met."""
+    missing = []
+    for kind, _, name in (item.partition(":") for item in read_requires(requires)):
+        if kind == "env" and not os.environ.get(name):
+            missing.append(f"the environment variable {name} is not set")
+        elif kind == "tool" and not shutil.which(name):
+            missing.append(f"{name} is not on the PATH")
+        elif kind == "extra":
+            absent = [package for package in extras()[name] if not any(metadata.distributions(name=package))]
+            missing += [f"{', '.join(absent)} not installed ({install_hint(name)})"] if absent else []
+    return "; ".join(missing) or None
 
 
 @cache

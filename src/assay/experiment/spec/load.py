@@ -15,7 +15,7 @@ from assay.experiment.spec.engines import BUILTIN, ENGINE_KEYS, ConfigLocation, 
 from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLES, VARIANT_KEYS, Spec, check
 from assay.experiment.spec.variants import Sweep, Variant
 from assay.redaction import register_secrets
-from assay.settings import coerce, flatten, is_required, merge
+from assay.settings import coerce, flatten, is_required, merge, read_settings, split_key
 from assay.toml import find_line, read_toml
 
 EXTENDS = "extends"
@@ -24,7 +24,8 @@ PRESET = "preset:"
 _DOTTED = {"variants": ("set",), "sweeps": ("params", "parts")}
 
 Keys = tuple[str, ...]
-T = TypeVar("T", Variant, Sweep)
+Declared = TypeVar("Declared", Variant, Sweep)
+T = TypeVar("T")
 
 
 def load_spec(
@@ -39,12 +40,14 @@ def load_spec(
     Paths in a file are relative to its directory. `named` are the engines of the command line, whose settings the
     overrides may change.
     """
-    if preset and not path:
-        layers = _load_layers(_shipped_path(preset, None))
-    else:
-        layers = _load_layers(path) if path else iter(())
+    start = path or (_shipped_path(preset, None) if preset else None)
+    layers = _load_layers(start) if start else ()
     files = {layer.file and layer.file.resolve(): layer for layer in layers}.values()
-    config = _merge_layers([*files, *map(_flag_layer, sets)])
+    flags = [ConfigLayer(parse_override(text), flag=f"--set {text}") for text in sets]
+    for flag in flags:
+        if EXTENDS in flag.data:
+            raise flag.error("cannot change extends", "use --config FILE or --preset NAME")
+    config = _merge_layers([*files, *map(_normalize, flags)])
     _check_tables(config)
     hints = get_type_hints(Spec)
     run = config.data.get("run", {})
@@ -66,6 +69,21 @@ def load_spec(
         if error.file or error.flag or not config.layers:
             raise
         raise config.error(error.message, error.hint, "run", *error.keys[:1]) from error
+
+
+def read_table(record: type[T], spec: Spec, name: str, values: Mapping[str, object]) -> T:
+    """Build a record from a table such as [tune]; errors name the flag, or the file and line."""
+    try:
+        return read_settings(record, values, f"[{name}]")
+    except ConfigError as error:
+        raise locate_error(error, spec, name) from error
+
+
+def locate_error(error: ConfigError, spec: Spec, name: str) -> ConfigError:
+    """Return the error with the flag, or the file and line, that set its first key."""
+    keys = [f"{name}.{split_key(key)[0]}" for key in error.keys]
+    location = next((spec.locations[key] for key in keys if key in spec.locations), ConfigLocation(spec.file))
+    return (replace(location, file=None) if location.flags else location).error(error.message, error.hint)
 
 
 def shipped_experiments() -> dict[str, Path]:
@@ -145,13 +163,6 @@ def _shipped_path(name: str, layer: ConfigLayer | None) -> Path:
     raise layer.error(message, hint, EXTENDS) if layer else ConfigError(f"--preset: {message}", hint=hint)
 
 
-def _flag_layer(text: str) -> ConfigLayer:
-    layer = ConfigLayer(parse_override(text), flag=f"--set {text}")
-    if EXTENDS in layer.data:
-        raise layer.error("cannot change extends", "use --config FILE or --preset NAME")
-    return _normalize(layer)
-
-
 def _normalize(layer: ConfigLayer) -> ConfigLayer:
     """Flatten the settings of variants and sweeps to dotted keys, so that layers can override them one by one."""
     data = dict(layer.data)
@@ -183,7 +194,8 @@ def _extended_names(layer: ConfigLayer) -> list[str]:
     value = layer.data.get(EXTENDS, [])
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise layer.error(f"{EXTENDS} = {value!r}", 'name a file, a list of files, or "preset:NAME"', EXTENDS)
+        message = f"{EXTENDS}: expected a file or a list of files, got {value!r}"
+        raise layer.error(message, 'for example extends = "base.toml", or "preset:NAME"', EXTENDS)
     return names
 
 
@@ -250,7 +262,9 @@ def _engines(config: MergedConfig, named: Mapping[str, str]) -> Mapping[str, Set
     return engines
 
 
-def _records(config: MergedConfig, table: str, record: type[T], known: Sequence[str]) -> Iterator[tuple[str, T]]:
+def _records(
+    config: MergedConfig, table: str, record: type[Declared], known: Sequence[str]
+) -> Iterator[tuple[str, Declared]]:
     hints = get_type_hints(record)
     for name, values in config.data.get(table, {}).items():
         for key in values:

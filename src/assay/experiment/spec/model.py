@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from assay.errors import ConfigError
 from assay.experiment.spec.analysis_plan import (
@@ -24,14 +24,11 @@ from assay.experiment.spec.engines import (
     Settings,
     check_encodable,
     declared_engines,
+    find_duplicates,
     is_template,
     location_of,
-    parse_engine_flags,
-    reject_duplicates,
-    without_template_keys,
 )
 from assay.experiment.spec.variants import Sweep, Variant, expand
-from assay.settings import read_settings, split_key
 from assay.types import TIME_LIMITS, AnalysisPlan, Suite
 
 FILE = "assay.toml"
@@ -42,7 +39,6 @@ TABLE_NAMES = ("matrix", "bootstrap", "forest", "ranks")
 #: Engines up to which times are measured by default: more are compared for quality, faster in parallel.
 MAX_TIMED = 3
 _DEFAULTS = AnalysisPlan((), BASELINE)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +122,7 @@ class Spec:
         return AnalysisPlan(measures, baseline, self.margin, self.alpha, self.seed, family, self.cluster, self.tables)
 
 
-_OTHER_FIELDS = (
-    *("engines", "variants", "sweeps", "tune", "ledger", "report", "only", "file", "files", "locations", "_entries"),
-)
+_OTHER_FIELDS = {*TABLES, "only", "file", "files", "locations", "_entries"}
 #: The keys of [run], [variants.NAME] and [sweeps.NAME].
 KEYS = tuple(f.name for f in fields(Spec) if f.name not in _OTHER_FIELDS)
 VARIANT_KEYS = tuple(f.name for f in fields(Variant))
@@ -169,10 +163,12 @@ def check(spec: Spec) -> Spec:
     """Return the specification; raise ConfigError for an invalid value."""
     for key in ("k", "timeout", "index_timeout"):
         if not getattr(spec, key) > 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"set {key} to a positive number", keys=[key])
+            message = f"{key}: expected a positive number, got {getattr(spec, key)}"
+            raise ConfigError(message, hint=f"the default is {getattr(Spec(), key):g}", keys=[key])
     for key in ("max_timeouts", "threads", "jobs"):
         if (getattr(spec, key) or 0) < 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"set {key} to 0 or more", keys=[key])
+            message = f"{key}: expected 0 or more, got {getattr(spec, key)}"
+            raise ConfigError(message, hint=f"remove {key} to use the default", keys=[key])
     check_encodable(spec.engines)
     for name, engine in spec.engines.items():
         kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")
@@ -184,7 +180,10 @@ def check(spec: Spec) -> Spec:
     for name in spec.tables:
         if name not in TABLE_NAMES:
             raise ConfigError(f"tables = {name!r}: unknown table", hint=known_names(name, TABLE_NAMES), keys=["tables"])
-    reject_duplicates(spec)
+    for entry, other in find_duplicates(spec, declared_engines(spec).values()):
+        if entry.name in spec.variants:
+            message = f"{entry.name} has the same settings as {other.name}"
+            raise entry.location.error(message, "change a setting, or remove the variant")
     names = spec.names()
     for name in spec.only:
         if name not in names:
@@ -196,35 +195,3 @@ def check(spec: Spec) -> Spec:
 def override(spec: Spec, **changes: object) -> Spec:
     """Replace fields of a specification and check it; None leaves a field unchanged."""
     return check(replace(spec, **{key: value for key, value in changes.items() if value is not None}))  # type: ignore[arg-type]  # checked by `check`
-
-
-def read_table(record: type[T], spec: Spec, name: str, values: Mapping[str, object]) -> T:
-    """Build a record from a table such as [tune]; errors name the flag, or the file and line."""
-    try:
-        return read_settings(record, values, f"[{name}]")
-    except ConfigError as error:
-        raise locate_error(error, spec, name) from error
-
-
-def locate_error(error: ConfigError, spec: Spec, name: str) -> ConfigError:
-    """Return the error with the flag, or the file and line, that set its first key."""
-    keys = [f"{name}.{split_key(key)[0]}" for key in error.keys]
-    location = next((spec.locations[key] for key in keys if key in spec.locations), None)
-    if location and location.flags:
-        flag = location.flags[-1]
-        return ConfigError(f"{flag}: {error.message}", hint=error.hint, flag=flag)
-    file, line = (location.file, location.line) if location else (spec.file, None)
-    return ConfigError(error.message, file=file, line=line, hint=error.hint)
-
-
-def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
-    """Replace all engines, variants and sweeps by the engines that flags name, which may be templates."""
-    declared = without_template_keys(spec.engines)
-    labeled = parse_engine_flags(flags)
-    engines = {}
-    for label, text in labeled.items():
-        set_by_flags = label in declared and location_of(spec, f"engines.{label}").by_flags
-        engines[label] = declared[label] if set_by_flags else declared.get(text, text)
-    named = {label: text for label, text in labeled.items() if text in declared}
-    moved = {f"engines.{label}": location_of(spec, f"engines.{text}") for label, text in named.items()}
-    return replace(spec, engines=engines, variants={}, sweeps={}, locations={**spec.locations, **moved})

@@ -14,7 +14,8 @@ from assay.browser.bundle import CompressedBlock, compress, page, remaining_byte
 from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
-from assay.experiment.spec.model import Spec, locate_error, read_table
+from assay.experiment.spec import Spec
+from assay.experiment.spec.load import locate_error, read_table
 from assay.report.decision import card, headline
 from assay.report.explorer.data import pack_rankings, page_measures, queries, summary, trace_data
 from assay.report.explorer.excerpts import (
