@@ -33,7 +33,7 @@ CASES: dict[str, tuple[str | bytes, int | None, str]] = {
         20,
         "keywords",
     ),
-    "unknown measure in the evaluation layer": (changed("[RR@10, Displacement@10]", "[MRR@10]"), 5, "MRR"),
+    "unknown measure in the evaluation layer": (changed("[RR@10, Displacement@10]", "[nDGC@10]"), 5, "nDGC"),
 }
 
 

@@ -18,8 +18,8 @@ RECORDED = [path for path in ROOT.glob("tests/contracts/recorded/**/*") if path.
 COMMAND = re.compile(r"`assay (?P<quoted>[^`]+)`|(?:^|: |, or |\n +)assay (?P<bare>[a-z][^\n]*)")
 #: What follows a command on the same line.
 REST = re.compile(r"   .*|[;,] .*| \([a-z].*|\.$|, then.*", re.DOTALL)
-#: Words that stand for a number.
-NUMBERS = {"N": "2", "X": "2", "...": "2", "…": "2"}
+#: Words that stand for a value.
+VALUES = {"N": "2", "X": "2", "...": "2", "…": "2", "SHELL": "bash"}
 
 
 def texts(path: Path) -> list[str]:
@@ -48,7 +48,7 @@ def commands(text: str) -> list[list[str]]:
         if not words or words[0] == "2" or any(word.endswith(":") for word in words):
             continue  # the name of a command in front of a message, or in a variable
         if words[0] in COMMANDS or match["quoted"]:
-            found.append([NUMBERS.get(word, word) for word in words])
+            found.append([VALUES.get(word, word) for word in words])
     return found
 
 

@@ -38,6 +38,7 @@ WITHOUT_CONTRACT = {
 SCHEMAS_ELSEWHERE = {
     "assay/adapt/1": "tests/training/test_adapt.py",
     "assay/train/1": "tests/training/test_train.py",
+    "assay/train-encoder/1": "tests/training/test_encoder.py",
     "assay/serve/1": "assay serve",
     "assay/ask/1": "the pages of assay serve",
     "assay/runs/1": "the pages of assay serve",

@@ -149,7 +149,7 @@ def test_model_of_an_earlier_run_is_not_taken_for_that_of_this_one(toy, adapted,
     shutil.copytree(toy / "whole" / "model", tmp_path / "out" / "model")
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet")) == 0
     told = capsys.readouterr().out
-    assert "holds the model of an earlier run" in " ".join(told.split())
+    assert "has the model of an earlier run" in " ".join(told.split())
     assert files(tmp_path / "out" / "model") == adapted
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
@@ -281,9 +281,9 @@ def test_bad_input_is_refused_with_a_way_out(toy, tmp_path, capsys):
     assert "files with documentation comments, got 5" in failed(*arguments(toy, tmp_path / "small", Path(out)))
     assert "--adapt" in failed("train", str(toy), "--adapt", str(toy / "jargon"), "--out", out)
     assert "--from requires --adapt" in failed("train", str(toy), "--from", str(toy), "--out", out)
-    assert "nothing to train on" in failed("train", "--out", out)
+    assert "expected a directory of Git repositories" in failed("train", "--out", out)
     assert "no model found" in failed("train", "--adapt", str(toy / "jargon"), "--from", str(tmp_path), "--out", out)
-    assert "--workers cannot be combined" in failed(*arguments(toy, toy / "jargon", Path(out), "--workers", "2"))
+    assert "--workers cannot be used" in failed(*arguments(toy, toy / "jargon", Path(out), "--workers", "2"))
     assert "--exclude-corpora" in failed(*arguments(toy, toy / "jargon", Path(out), "--exclude-corpora", "x"))
     (tmp_path / "bad.toml").write_text("[learning]\nstep = 1\n")
     told = failed("train", "--adapt", str(toy / "jargon"), "--recipe", str(tmp_path / "bad.toml"), "--out", out)

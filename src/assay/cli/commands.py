@@ -44,9 +44,9 @@ command(
     "explain:explain",
     """Explain a ranking: the effect of each stage, and where an expected file was lost
 
-    assay explain "where are retries decided"                       the ten best results, stage by stage
-    assay explain "where are retries decided" --expect src/http.py  also where that file was lost
-    assay explain --run results --missed                            the same for every query that a run missed
+    assay explain "where are retries decided"                        the ten best results, stage by stage
+    assay explain "where are retries decided" --expect src/http.py   also where that file was lost
+    assay explain --run results --missed                             the same for every query that a run missed
     """,
     shared.QUERY,
     shared.DIRECTORY,
@@ -359,12 +359,12 @@ command(
     "gate:gate",
     """Turn a run into an exit code for CI
 
-      assay gate results --against old-results      compare with an earlier run
-      assay gate results --against base.json        compare with a baseline file, or with Pyckle's eval_results.json
-      assay gate results --write-baseline base.json write that file
-      assay gate results --baseline keywords        compare engines of one run
-      assay gate results --require 'Hit@5>=0.70'    check a threshold
-      assay gate r1 r2 r3 --against base.json       gate the repeats of one run
+      assay gate results --against old-results        compare with an earlier run
+      assay gate results --against base.json          compare with a baseline file, or with Pyckle's eval_results.json
+      assay gate results --write-baseline base.json   write that file
+      assay gate results --baseline keywords          compare engines of one run
+      assay gate results --require 'Hit@5>=0.70'      check a threshold
+      assay gate r1 r2 r3 --against base.json         gate the repeats of one run
 
     0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
     engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a

@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from assay.cli.output import emit_blocks
+from assay.cli.output import emit_blocks, write_result
 from assay.report.render.document import table
 from assay.search.models import InstallableModel, install_model, installed_model, list_models, named_model, remove_model
 
@@ -33,7 +33,10 @@ def remove_command(args: Namespace) -> int:
 
 def path_command(args: Namespace) -> int:
     directory = installed_model(args.name)
-    emit_blocks(args, "", [str(directory)], _data((named_model(args.name), directory)))
+    if args.json:
+        emit_blocks(args, "", [], _data((named_model(args.name), directory)))
+    else:
+        write_result(str(directory))  # one line, at any width
     return 0
 
 

@@ -88,7 +88,7 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
         if token_env is not None:
             raise ConfigError("rerank.token_env cannot be used with a local cross-encoder", hint="remove the setting")
         directory = Path(rest).expanduser()
-        if os.sep in rest or directory.is_dir():
+        if rest.startswith(("/", "./", "../", "~")) or directory.is_dir():  # other names are of fastembed
             identity = f"{kind}:{directory};{digest_model(directory)};chars={_PASSAGE_CHARS}"
             return Reranker(identity, partial(_cross_encode_local, str(directory.resolve())))
         return Reranker(f"{kind}:{rest};chars={_PASSAGE_CHARS}", partial(_cross_encode, rest))

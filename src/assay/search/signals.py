@@ -195,7 +195,9 @@ class WholeFile:
         weight *= 1 - features.coverage
         if not weight:
             return scores
-        fit = features.recall(("whole", self.k1, self.b), partial(self._fit, features))
+        query, translator = features.query, features.view.translator
+        words = (tuple(query.terms), query.kind, query.tokenizer, translator and translator.settings)
+        fit = features.recall(("whole", self.k1, self.b, words), partial(self._fit, features))
         if features.per == "span":
             return scores + weight * (features.matched * fit[features.view.table.chunks.file])
         found = max_by_owner(features.view.table.chunks.file, features.matched.astype(np.float64), len(scores))

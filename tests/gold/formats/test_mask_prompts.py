@@ -71,7 +71,7 @@ def test_convert_writes_the_masked_corpus_beside_the_set(tmp_path, monkeypatch, 
     for gold in load_gold("out").golds:
         assert not resolve(gold, open_corpus(gold.corpus, base=tmp_path / "out")).problems
     assert main([*convert, "octocode"]) == 2
-    assert "--mask-prompts needs --to native" in capsys.readouterr().err
+    assert "--mask-prompts requires --to native" in capsys.readouterr().err
 
 
 def test_a_keyword_search_no_longer_finds_the_prompt(tmp_path, monkeypatch, capsys):

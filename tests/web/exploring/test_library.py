@@ -26,7 +26,7 @@ def test_links_lead_nowhere_and_depth_is_bounded(runs, tmp_path):
     assert names(deep) == {"d"}
 
 
-@pytest.mark.parametrize(("name", "message"), [("nowhere", "no such directory"), ("gold.yaml", "is a file")])
+@pytest.mark.parametrize(("name", "message"), [("nowhere", "no such directory"), ("gold.yaml", "got a file")])
 def test_folder_must_be_there(tmp_path, capsys, name, message):
     (tmp_path / "gold.yaml").write_text("assay: 1\n")
     assert main(["serve", str(tmp_path / name)]) == 2
