@@ -22,26 +22,24 @@ def gate() -> str:
 
 def _introduction() -> str:
     return f"""\
-How often does `assay gate` fail although nothing got worse, and how often does it find a loss? Both were simulated with
-the functions that the command uses, at the default level (0.05) and margin (0.02). Queries are of one repository and
-their targets are found at ranks that give a mean nDCG@10 of 0.57.
+How often does `assay gate` fail although nothing got worse, and how often does it detect a loss? Both were simulated
+with the functions of the command, at the default level (0.05) and margin (0.02), on queries of one repository with a
+mean nDCG@10 of 0.57.
 
-- A **deterministic** engine gives the same rankings in every run. A change without a loss moves {REDRAWN:.0%} of the
-  queries to a rank drawn at random; so does a change with a loss.
-- A **noisy** engine draws {REDRAWN:.0%} of its rankings anew in every run, so that a run of 100 queries has a standard
-  deviation of 0.018. Without a loss nothing changes but that.
-- A **loss** of 0.05 or 0.1 drops targets of randomly chosen queries out of the results.
-- A **lucky baseline** is the best of {LUCKY_OF} baselines of an engine that did not change: one in {LUCKY_OF} teams has
-  one like it in version control.
+- A **deterministic** engine returns the same rankings in every run; a change moves {REDRAWN:.0%} of the queries to
+  random ranks.
+- A **noisy** engine has random ranks for {REDRAWN:.0%} of the queries in every run: a standard deviation of 0.018 for
+  a run of 100 queries.
+- A **loss** of 0.05 or 0.1 removes targets of random queries from the results.
+- A **lucky baseline** is the best of {LUCKY_OF} baselines of an unchanged engine: one in {LUCKY_OF} teams has one.
 
-Each figure is a share of {STATED:,} simulated gates. Its standard error is at most 0.011, and 0.003 for shares of 2 %.
-The test suite checks every row with {SMALL} gates, `make soak` with all of them. The figures are also a
-[JSON file](gate.json)."""
+Each figure is a share of {STATED:,} simulated gates, with a standard error of at most 0.011 (0.003 near 2%). The test
+suite checks every row with {SMALL} gates, `make soak` with all. The figures are also in [gate.json](gate.json)."""
 
 
 def _table() -> str:
     figures = read_gate_figures()
-    head = ["engine", "queries", "runs of the baseline", "runs of the gate", *_COLUMNS]
+    head = ["engine", "queries", "baseline runs", "gate runs", *_COLUMNS]
     rows = [
         [*_described(world), *(_share(figures[name].get(one)) for one in _COLUMNS)] for name, world in WORLDS.items()
     ]
@@ -59,27 +57,25 @@ def _share(value: float | None) -> str:
 
 
 _READING = """\
-- **Single runs of a noisy engine.** Over all baselines, false alarms are as rare as the level says (2.5 % in the
-  direction of a loss). Against a lucky baseline they are not, and nothing in two single runs shows that it is lucky.
-- **Repeats** show the noise. A gate that knows it fails only when the loss exceeds what a lucky baseline explains: the
-  baseline is taken at the end of its 95 % interval, and the new runs must be worse than that by a one-sided test.
-  Control charts with estimated limits are set up the same way (Albers & Kallenberg 2005). With repeats on one side
-  only, few runs estimate the variance between runs, and small losses are found less often than with single runs.
-  Repeats on both sides make up for it.
-- **30 queries** find only large losses. A loss of 0.05 is found most of the time with 300 queries, and more often
-  than not with 100 and repeats on both sides.
-- **Inconclusive** is mostly the outcome without a loss: to rule out a loss of more than the margin takes more
-  queries than to find a large one. It passes with a warning unless `--strict` is given.
-- **What is not shown.** The noise here is that of single queries. Where all queries of a run share their luck, only the
-  means of whole runs show it; few runs estimate it badly, and a lucky baseline raises more false alarms than above.
-  [The statistics](statistics.md) has the rates over all baselines."""
+- **Single runs of a noisy engine** have few false alarms over all baselines, but a fifth against a lucky one, and
+  nothing in two single runs shows that it is lucky.
+- **Repeats** estimate the noise. The gate then fails only if the loss exceeds what a lucky baseline explains: the new
+  runs must be significantly worse than the end of the baseline's 95% interval, as in control charts with estimated
+  limits (Albers & Kallenberg 2005). Repeats on one side find fewer small losses than single runs do; repeats on both
+  sides find more.
+- **30 queries** detect only large losses. A loss of 0.05 needs 300 queries, or 100 and repeats on both sides.
+- **Inconclusive** is the usual outcome without a loss: excluding a loss above the margin takes more queries than
+  detecting a large one. It passes with a warning unless `--strict` is given.
+- **Limits.** The simulated noise is independent between queries. If whole runs vary, few runs estimate it badly, and
+  a lucky baseline causes more false alarms than shown here ([rates over all
+  baselines](statistics.md#variance-between-runs))."""
 
 _AGAIN = """\
-## Run it yourself
+## Reproduce
 
 <!-- not run: it takes half an hour; tests/stats/test_gate_worlds.py runs every row at a smaller count -->
 
 ```sh
 python -m docs.gate_figures     # in a checkout: every row at the full count
-make docs                       # writes this page from the figures
+make docs                       # writes this page
 ```"""

@@ -34,15 +34,15 @@ def measures() -> str:
         taken = ", ".join(f"`{p.name}`: {p.expects}" for p in measure.kind.params).replace("|", "\\|")
         cut = f"{name}@k" if measure.kind.cutoff else name
         rows.append(f"| `{cut}` | {measure.about} | {taken} |")
-    table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
+    table = ["| measure | meaning | parameters |", "|---|---|---|", *rows]
     return "\n\n".join(["# Measures", MADE, "\n".join(table), _GRADES, _CUT]) + "\n"
 
 
 _GRADES = """## Grades
 
-The gain of nDCG is the grade that the gold set gives. `primary` targets have grade 2 and `secondary` ones grade 1;
-TREC, BEIR, CodeSearchNet and CSV sets keep their own grades, any whole number from 1 on. A native set states other
-grades as lists by grade, where 0 is judged and not relevant:
+The gain of nDCG is the grade in the gold set: 2 for `primary` targets, 1 for `secondary` ones. TREC, BEIR,
+CodeSearchNet and CSV sets keep their grades (any integer from 1). A native set can list targets by grade; 0 is judged
+irrelevant and counts for `Judged@k` only:
 
 ```yaml
 # one query of a gold set with four grades
@@ -53,30 +53,27 @@ retrieval:
     0: [docs/license.md]
 ```
 
-What was judged irrelevant counts for `Judged@k` alone, and is in the qrels that a run writes. `grade=2` makes a measure
-count targets of grade 2 and above; it does not apply to a query that has none. [Measures of other
-tools](../how-we-know/measures.md) says where trec_eval, ir_measures, pytrec_eval and ranx compute the same numbers."""
+`grade=2` counts only targets of grade 2 and above; queries without one are left out. [Measures of other
+tools](../how-we-know/measures.md) compares these measures with trec_eval, ir_measures, pytrec_eval and ranx."""
 
 
-_CUT = """## Which comes first, the cutoff or the folding of results of one file?
+_CUT = """## Cutoff and de-duplication
 
-The cutoff. An engine is asked for k results and `@k` keeps the first k as it returned them. At file level the results
-of one file are one answer, at the rank of the first of them among the different files; the places of the others are
-not filled up with what stands below the cutoff.
+`@k` keeps the first k results as returned. At file level, results of one file then count as one, at the rank of the
+first among the different files; results below the cutoff do not move up. Two cutoffs can therefore give different
+ranks for the same list. For the target `c.py` and the results
 
-So two cutoffs can disagree about one list. The right file is `c.py`, and the engine returns
-
-| place in the list | 1 | 2 | 3 | 4 | 5 | 6 |
+| position | 1 | 2 | 3 | 4 | 5 | 6 |
 |---|---|---|---|---|---|---|
 | result | `a.py:1-9` | `a.py:20-30` | `b.py:1-5` | `a.py:40-44` | `b.py:9-12` | `c.py:3-8` |
 
-Of the different files `c.py` is the third, and place 6 is inside the first 10: `RR@10` = 1/3. Of the first 5 results
-none is of `c.py`: `Hit@5` = 0. At line level nothing is folded: `RR(level=lines)@10` = 1/6."""
+`c.py` is the third file: `RR@10` = 1/3. It is not in the first five results: `Hit@5` = 0. By lines, nothing is
+de-duplicated: `RR(level=lines)@10` = 1/6."""
 
 
 def lint() -> str:
     """Describe every rule of `assay gold lint`, by its family."""
-    parts = ["# Rules of `assay gold lint`", MADE, _LINT]
+    parts = ["# Lint rules", MADE, _LINT]
     for family, about in _FAMILIES.items():
         rows = [
             f"| {rule.code} | {rule.name} | {rule.severity}{', `--fix`' if rule.fixable else ''} | {rule.about} "
@@ -86,50 +83,48 @@ def lint() -> str:
         ]
         parts += [
             f"## {family}: {about}",
-            "\n".join(["| code | name | severity | what and why |", "|---|---|---|---|", *rows]),
+            "\n".join(["| code | name | severity | meaning |", "|---|---|---|---|", *rows]),
         ]
     return "\n\n".join(parts) + "\n"
 
 
 _FAMILIES = {
-    "G1": "anchors and the corpus",
-    "G2": "answers that lie elsewhere",
-    "G3": "labels that do not stand apart",
-    "G4": "words",
-    "G5": "what engines can return",
-    "G6": "the set as a whole",
+    "G1": "anchors and corpus",
+    "G2": "targets defined elsewhere",
+    "G3": "indistinct labels",
+    "G4": "query wording",
+    "G5": "reachability",
+    "G6": "the whole set",
 }
 
 _LINT = """\
-`assay gold lint SET...` looks at gold sets in any format, on the corpus they name. It ends with 2 when there are
-errors, under `--strict` when there are warnings too. `--select` and `--ignore` take codes, which may be cut short: `G2`
-is all that begin so. A code keeps its meaning for good.
+`assay gold lint SET...` checks gold sets in any format against their corpora. It exits with 2 on errors, with
+`--strict` on warnings too. `--select` and `--ignore` take codes or prefixes (`G2`). Codes never change their meaning.
+Every finding is a fact that can be looked up in the code; `--fix` repairs the findings marked `[--fix]` and prints
+what it changed.
 
-A rule tells only what can be decided: a finding is a fact about the set and the code that can be looked up. `--fix`
-repairs what is certain (the findings marked `[--fix]`), shows what it changed, and changes nothing when run again.
-
-As a hook of pre-commit, for every file called like `gold.yaml`, `gold-2.yaml` or `shop-gold.yaml`:
+As a pre-commit hook, for files named like `gold.yaml`, `gold-2.yaml` or `shop-gold.yaml`:
 
 ```yaml
-- repo: …/assay      # the git repository that you have Assay from
+- repo: …/assay      # the Git repository you have Assay from
   rev: …
   hooks:
     - id: assay-gold-lint
 ```
 
-`--reach FILE` names the chunks of an engine, one JSON object a line: `{"path": "src/a.py", "start": 1, "end": 20}`.
-Then G503 and G504 tell which labels that engine can never return, beside those that engines of definitions cannot.
-`--reach builtin` asks the same of Assay's own engine.
+`--reach FILE` lists the chunks of an engine, one JSON object per line
+(`{"path": "src/a.py", "start": 1, "end": 20}`); G503 and G504 then report labels that this engine can never return.
+`--reach builtin` does the same for the built-in engine.
 
-A set whose corpus is a remote repository is linted on a local clone, without the network, by git's own means:
+To lint a set on a remote repository offline, redirect Git to a local clone:
 `git config --global url.file:///clones/chi.insteadOf https://github.com/go-chi/chi.git`."""
 
 
 def training() -> str:
-    """Describe what a recipe of `assay train` may say."""
+    """Describe the keys of a recipe of `assay train`."""
     whole = _recipe(TrainConfig())
     other = [one for one in _recipe(AdaptConfig()) if one[0].partition(".")[0] not in _SHARED]
-    parts = ["# Training a model of your own", MADE, _TRAINING, _settings(whole), _ADAPTING, _settings(other)]
+    parts = ["# Train a model", MADE, _TRAINING, _settings(whole), _ADAPTING, _settings(other)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -153,12 +148,12 @@ def _iter_settings(record: object, prefix: str) -> Iterator[_Setting]:
             yield f"{prefix}{field.name}", field, value
 
 
-_SHARED = ("mining", "kinds", "seed", "threads")  # what both kinds of recipes say in the same way
+_SHARED = ("mining", "kinds", "seed", "threads")  # keys that both kinds of recipes have
 
 
 _TRAINING = """\
-`assay train FOLDER --out DIR` learns word vectors and a table of translations from the git repositories in a folder,
-and writes DIR/model. It needs `pip install '.[train]'` in a checkout; a search needs numpy only:
+`assay train FOLDER --out DIR` trains word vectors and a translation table on the Git repositories in a folder and
+writes DIR/model. Training needs `pip install 'assay[train]'`; searching with the model does not.
 
 <!-- not run: it learns for minutes; tests/training/test_train.py takes seconds, tests/cli/test_search.py has --set -->
 
@@ -168,7 +163,7 @@ assay search "where are retries limited?" \\
   --set dense.model=static:trained/model --set translation.model=static:trained/model
 ```
 
-A recipe is a TOML file; what it leaves out is as in the table below.
+A recipe is a TOML file with the keys that differ from the defaults below.
 
 <!-- a recipe of assay train -->
 
@@ -180,14 +175,15 @@ steps = 1000
 hard.share = 0.25
 ```
 
-The same repositories, recipe, seed and versions of Assay, numpy and scipy on the same kind of processor give the same
-model, byte for byte. A run that was interrupted goes on when the same command is given again."""
+The same repositories, recipe, seed, library versions and kind of processor give the same bytes. An interrupted
+training resumes with the same command. `--encoder BASE` fine-tunes a contextual encoder instead (extra
+`train-encoder`, PyTorch)."""
 
 _ADAPTING = """\
-## Adapting a model to one code base
+## Adapt a model to one code base
 
-`assay train --adapt REPO --out DIR` starts from the model that ships with Assay, or from the one that `--from` names,
-and learns the words of one git repository, a checkout or a bare one:
+`assay train --adapt REPO --out DIR` adapts the bundled model (or `--from MODEL`) to one Git repository, a checkout or
+a bare one:
 
 <!-- not run: it learns from a repository of yours; tests/training/test_adapt.py adapts to a small one -->
 
@@ -197,25 +193,20 @@ assay search "where are retries limited?" \\
   --set dense.model=static:adapted/model --set translation.model=static:adapted/model
 ```
 
-What happens:
+1. Training pairs are mined from comments, names, paths, headings and commits, regardless of the license: it is your
+   code.
+2. A quarter of the documented files (by hash of path and seed) is held out, with every commit that touches them.
+3. Unknown words get vectors, all vectors are trained for a few steps, and old and new vectors are averaged.
+4. Comments of the held-out files become queries. Both models rank all definitions of the repository, and nDCG@10 is
+   compared by the paired test of `assay compare`, with files as units.
+5. DIR/model is written only if the verdict is *better*. Otherwise the old model is kept, and the smallest detectable
+   difference is printed. The exit code is 0 either way.
 
-1. Comments, names, paths, headings and commits are mined as for any training, whatever the licence: it is your code.
-2. A quarter of the documented files is drawn by the hash of the path and the seed, more where there are few, and kept
-   for the test. None of them is learned from, nor any commit that touches one.
-3. The words of the rest that the model does not know get a vector, all vectors are moved for a few steps, and half of
-   that way is taken: what the model knew before counts as much as what it learned.
-4. The comments of the files kept for the test are asked as questions, each without its comment in the code. Old and
-   adapted model rank all definitions of the repository as a dense search does; nDCG@10 is compared question by question
-   by the paired test of `assay compare`, with files as what was drawn.
-5. The verdict is *better*, *worse* or *not shown to be better*. DIR/model is written only if it is *better*; else the
-   old model is kept, and the smallest difference that could have shown is named. Either way the exit code is 0.
+The test measures the model alone, on comments of the same repository: neither the whole search nor queries of people.
+Translations do not change. `vocabulary.txt` contains words of your code: treat it like the code.
 
-The test speaks of the model alone, on questions that are comments of the same repository: it is not the whole search,
-and not the questions of people. Translations stay those of the model that it starts from. The adapted model names words
-of the code in its vocabulary.txt, so treat it like the code.
-
-A repository with fewer than 12 documented files is refused. One with 3,354 files took a minute on two cores. `mining`,
-`kinds`, `seed` and `threads` of a recipe are as above; the rest is:"""
+The repository needs at least 12 documented files; one with 3,354 files took a minute on two cores. `mining`, `kinds`,
+`seed` and `threads` are as above; the other keys are:"""
 
 
 def search_schema() -> str:

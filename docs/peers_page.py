@@ -1,4 +1,4 @@
-"""The page about other efforts: what each measures, in our words, and what we measured beside them, from RESULTS.md."""
+"""The page about peers: what each measures, and figures of benchmarks/RESULTS.md beside published ones."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from pathlib import Path
 from docs.engines_page import MADE
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "RESULTS.md"
-_COLUMNS = ("engine", "adapter", "version", "nDCG@10", "minus builtin", "cold index s", "warm query ms", "memory MB")
+#: Columns of benchmarks/RESULTS.md and their headers here.
+_COLUMNS = {
+    "engine": "engine",
+    "adapter": "adapter",
+    "version": "version",
+    "nDCG@10": "nDCG@10 (95% CI)",
+    "minus builtin": "difference (95% CI)",
+    "cold index s": "index (s)",
+    "warm query ms": "median query (ms)",
+    "memory MB": "peak memory (MB)",
+}
 
 
 def peers() -> str:
     """Compare with peers; the figures are those of the benchmarks."""
-    parts = ["# Beside other efforts", MADE, _INTRODUCTION, _efforts(), _DIFFERENT, _MEASURED]
+    parts = ["# Benchmarks and peers", MADE, _MEASURED]
     for title, text in _TABLES.items():
         parts += [f"### {title}", text, _table(title)]
-    return "\n\n".join([*parts, _NOT_MEASURED, _LINTED, _SHORT]) + "\n"
+    return "\n\n".join([*parts, _NOT_MEASURED, _KARTA, _efforts(), _DIFFERENT, _LINTED, _SHORT]) + "\n"
 
 
 def _table(section: str) -> str:
@@ -26,130 +36,159 @@ def _table(section: str) -> str:
     assert found is not None, f"benchmarks/RESULTS.md has no table in {section!r}"
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
     places = [rows[0].index(name) for name in _COLUMNS if name in rows[0]]
-    lines = [[row[at] for at in places] for row in rows if not set(row[0]) <= set("- ")]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], ["---"] * len(places), *lines[1:]])
+    lines = [[_cell(row[at]) for at in places] for row in rows[1:] if not set(row[0]) <= set("- ")]
+    head = [_COLUMNS[rows[0][at]] for at in places]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(places), *lines])
 
 
-_INTRODUCTION = """\
-Assay was built after reading how others measure code search, and it owes most of its ideas to them. This page says what
-each of them measures and where Assay differs. Versions are those that were read; later ones may differ. If a sentence
-here is unfair to your work, it is a bug: tell us."""
+def _cell(text: str) -> str:
+    """Write an interval as elsewhere in the documentation."""
+    text = re.sub(r"\[(\S+?), (\S+?)\]", lambda ends: f"({float(ends[1]):.2f} to {float(ends[2]):.2f})", text)
+    return (
+        text.replace("-0.", "−0.")
+        .replace("the same everywhere", "identical")
+        .replace("the floor", "floor")
+        .replace("the ceiling", "ceiling")
+    )
 
-#: An effort, its questions and labels, its measures, and what we took from it.
+
+_MEASURED = """\
+`python -m benchmarks peers` runs search tools through Assay's adapters on one machine with two cores, with
+interleaved queries. The figures are of 2026-11-16; Assay's engine has changed since. nDCG@10 is by file; the
+difference is from `builtin`.
+
+!!! warning "Substituted models"
+
+    The machine had no access to a model hub. **semble** ran with weights that were not trained on code (wordllama's),
+    **ChunkHound** with Assay's static vectors, **sia-code** with BM25 only. These rows do not represent their published
+    quality. They show what each tool costs and how far keyword search goes.
+
+## Tools side by side"""
+
+_TABLES = {
+    "Peers on the standard library": "155 queries by Assay's authors, 2,279 files. Scope: this repository only. "
+    "ChunkHound was left out, because it takes too long to index these files on that machine.",
+    "Peers on five repositories": "98 queries of semble's annotations (aiohttp, axum, gin, gson, trpc). Scope: these "
+    "repositories only. One repository was replaced because ChunkHound does not read Ruby.",
+}
+
+_NOT_MEASURED = """\
+`builtin by CLI` includes the start of a Python process per query. `probe` has an adapter (`--engine probe`) but no
+row yet. All figures, with index sizes and 95th percentiles: `benchmarks/RESULTS.md`."""
+
+_KARTA = """\
+## Karta's sweep
+
+The 30 queries of Karta's `gold-queries.yaml` (v0.1) on Kafka, beside the four rows of its published sweep E003b
+(`nomic-embed-text`, characters per chunk / overlap):
+
+| engine | Hit@1 | Hit@10 | RR@10 | Displacement@10 |
+|---|--:|--:|--:|--:|
+| `builtin` | .40 | .93 | .55 | .41 |
+| `keywords` | .13 | .50 | .25 | .30 |
+| E003b 750/100 | .10 | .57 | .26 | – |
+| E003b 1500/200 | .27 | .47 | .33 | – |
+| E003b 3000/300 | .17 | .50 | .30 | – |
+| E003b 6000/500 | .20 | .57 | .31 | – |
+
+The corpora differ slightly: the published rows used Kafka 4.0.0, Assay's rows trunk of 2024-10-25 (`1eb7644`), which
+has all labeled files. With 30 queries the four published rows cannot be distinguished. Displacement is the weakness
+of `builtin`: on 41% of the queries with adversaries, one ranks above every target.
+
+```text
+assay run --gold gold-queries.yaml --corpus git:kafka@1eb7644349cb07139d6a3c1ad1986979647cac99 --engine builtin \\
+    --include 'core/src/main/**' --include 'server/src/main/**' --include 'server-common/src/main/**' \\
+    --include 'raft/src/main/**' --include 'storage/src/main/**' --include 'metadata/src/main/**' \\
+    --measure nDCG@10 --measure Hit@1 --measure Hit@10 --measure RR@10 --measure Displacement@10
+assay compare experiments/E003b-core-sweep/sweep-queries.csv --primary top1_hit
+```"""
+
+#: An effort, its queries and labels, its measures, and what Assay adopted.
 _EFFORTS = (
     (
         "octocode's benchmark (0.22)",
-        "127 questions to code and 127 to documentation of one repository at a fixed commit, with line ranges"
-        " and two grades; 27 are marked hard",
-        "Hit, MRR, nDCG, recall at lines",
-        "labels on lines with grades, a matrix of variants over one index, a pinned commit",
+        "127 code and 127 documentation queries on one pinned commit; line ranges with two grades; 27 marked hard",
+        "Hit, MRR, nDCG, recall by lines",
+        "graded line labels, variants over one index, a pinned commit",
     ),
     (
         "ColGREP (next-plaid 1.6)",
         "semble's annotations of 63 repositories",
-        "nDCG@10 by file, a ledger of every signal that was tried",
-        "the ledger: each change with its gain, kept or not, and a veto by repository",
+        "nDCG@10 by file",
+        "the ledger: each change with its gain, kept or not, and a veto per repository",
     ),
     (
         "semble (0.7)",
         "annotations of 63 repositories in many languages, by category",
         "nDCG@10 by file, tokens to the first hit, recall by token budget",
-        "files from many repositories, and that tokens are what results cost",
+        "token budgets, many repositories",
     ),
     (
         "Karta",
-        "30 questions to Kafka in several phrasings, each with plausible wrong answers and the reason for the"
-        " right one",
-        "hits, rank gap to the wrong answer, percentile bootstrap",
-        "adversaries, phrasings, written reasons, published uncertainty",
+        "30 queries on Kafka in several phrasings, with plausible wrong files and a rationale",
+        "hits, rank gap to the adversary, percentile bootstrap",
+        "adversaries, phrasings, rationales, published uncertainty",
     ),
     (
         "sia-code (0.8)",
-        "15 questions to its own code, and loaders for academic sets",
-        "recall, precision, nDCG, MRR; chunkings side by side",
+        "15 queries on its own code; loaders for academic sets",
+        "recall, precision, nDCG, MRR",
         "chunkings compared with everything else equal",
     ),
     (
         "ChunkHound",
-        "generated files that hold one unique token each; the cAST paper's results on RepoEval and SWE-bench",
+        "generated files with unique tokens; the cAST paper's results on RepoEval and SWE-bench",
         "recall, nDCG, MRR, latency",
-        "equal budgets of tokens when chunk sizes differ",
+        "equal token budgets when chunk sizes differ",
     ),
     (
         "Pyckle's guide",
-        "30 to 50 questions from your own search history, one file each",
+        "30 to 50 queries from your search history, one file each",
         "MRR@10",
-        "questions from what people really searched for; results in version control",
-    ),
-    (
-        "CodeSearchNet, CoSQA, RepoEval, ContextBench, SWE-bench style sets",
-        "public sets with their own formats",
-        "–",
-        "read as gold sets (`assay gold convert`)",
+        "queries from search logs",
     ),
 )
 
 
 def _efforts() -> str:
     """Show what each effort measures."""
-    head = "| effort | questions and labels | measures | what we took from it |\n|---|---|---|---|"
-    return "\n".join(["## What each measures\n", head, *(f"| {' | '.join(row)} |" for row in _EFFORTS)])
+    head = "| effort | queries and labels | measures | adopted by Assay |\n|---|---|---|---|"
+    intro = (
+        "## What each effort measures\n\nAssay was built after reading how others measure code search, at the versions "
+        "named; later ones may differ.\n"
+    )
+    return "\n".join([intro, head, *(f"| {' | '.join(row)} |" for row in _EFFORTS)])
 
 
 _DIFFERENT = """\
 ## Where Assay differs
 
-- **A result claims one answer, once.** Where one result may count for several targets, or several results for one, nDCG
-  can exceed 1 and a file returned whole finds everything. Here matching is one-to-one and nDCG never exceeds 1.
-- **Size is paid for.** `SpanR` and `RecallAtTokens` stand beside line-level hits, because any overlap rewards long
-  results.
-- **A failure is the worst value.** Where queries that fail are left out of the mean, an engine that answers one
-  question of a hundred can score 1.0.
-- **Missing is censored, not dropped.** A rank gap over only those queries where both were found changes its sign when
-  the others are counted.
-- **Uncertainty is part of the number.** Intervals know that queries are nested in repositories; differences are paired;
-  many comparisons are adjusted; "inconclusive" is a verdict. [The simulations](statistics.md) show what that is worth.
-- **Gold sets are checked.** Paths that do not exist, answers that lie elsewhere, words that give the answer away:
-  `assay gold lint` finds them in published sets too (below).
-- **Alarms.** Two variants that rank alike to the last digit are told of: a published matrix had two such rows, because
-  the feature under test was not connected.
-- **Every engine by the same rules.** The same files in a fresh copy, the same k, the same processors, turns at every
-  question."""
-
-_MEASURED = """\
-## What we measured
-
-By `python -m benchmarks peers`: engines of several makers by their own adapters, on one machine with two cores, asked
-in turns. nDCG@10 by file with its 95 % interval; the difference to Assay's own engine with its interval."""
-
-_TABLES = {
-    "Peers on the standard library": "155 questions by us to 2,279 files; claims reach to this repository only.",
-    "Peers on five repositories": "98 questions of semble's annotations to aiohttp, axum, gin, gson and trpc; claims "
-    "reach to these five only.",
-}
-
-_NOT_MEASURED = """\
-**Read this before you quote a row.** No model hub could be reached from the machine: semble ran with weights that
-were not trained on code, ChunkHound with Assay's own vectors by a loopback API, sia-code with BM25 alone. Their
-quality here says nothing about their published quality; what the rows do show is that every adapter works, what each
-costs, and how far word search goes. The questions to the standard library are ours. ChunkHound was left out there
-because its index takes too long on that machine. One of the five repositories was replaced after a trial because
-ChunkHound does not read Ruby."""
+- **One-to-one matching.** A result matches at most one target and a target counts once, so nDCG cannot exceed 1.
+- **Result size.** `SpanR` and `RecallAtTokens` penalize long results, which any-overlap matching rewards.
+- **Failed queries get the worst score.** If they are left out of the mean, an engine that answers one query in a
+  hundred can score 1.0.
+- **Missing ranks are censored, not dropped.** A rank gap computed only on queries where both files were found can
+  have the wrong sign.
+- **Uncertainty.** Cluster-robust intervals, paired differences, adjustment for several comparisons, and
+  "inconclusive" as a verdict ([simulations](statistics.md)).
+- **Linted gold sets.** Missing paths, targets that are defined elsewhere, leaking words.
+- **Diagnostics.** Two variants with identical rankings are reported: a published matrix had two such rows, because the
+  feature under test was not connected.
+- **Equal conditions.** The same files in a fresh copy, the same k and processors, interleaved queries."""
 
 _LINTED = """\
 ## Published gold sets, linted
 
-`assay gold lint` on 21 published sets (17 of semble's repositories, octocode's two, Karta's two) has 115 findings,
-most of them hints. Two readers judged a sample: the first found 50 of 50 right, the second 20 of 20. Among them are
-targets that do not exist at the pinned commit, targets that only re-export, and one whose lines no engine of
-definitions can return. Such labels do not make a benchmark wrong; they put a ceiling on it, which is worth knowing."""
+`assay gold lint` reports 115 findings, mostly hints, in 21 published sets (17 of semble's repositories, octocode's
+two, Karta's two). Two readers checked a sample: 50 of 50 and 20 of 20 were correct. Among them are targets that do
+not exist at the pinned commit, targets that only re-export, and one that no engine of definitions can return. Such
+labels lower the highest possible score."""
 
 _SHORT = """\
-## Where Assay falls short
+## Limitations of Assay
 
-- Its own engine is new, was tuned on part of semble's annotations (`benchmarks/RESULTS.md` shows what is left on
-  unseen halves), and its model learned from 347 repositories, not from the web.
-- Building an index is slower than semble's words alone, and some of the speed goals were missed; the table of goals in
-  `benchmarks/RESULTS.md` says which.
-- Gold by people is small everywhere, here too: 155 questions to one library cannot show a difference of 0.02.
-- It measures finding, not what an agent does with what it found."""
+- The engine was tuned on part of semble's annotations (`benchmarks/RESULTS.md` has the unseen halves), and its model
+  was trained on 347 repositories only.
+- Indexing is slower than semble's lexical index, and some speed goals were missed.
+- Human gold sets are small: 155 queries on one library cannot detect a difference of 0.02.
+- Assay measures retrieval, not what an agent does with the results."""

@@ -96,8 +96,8 @@ def _errors() -> str:
 _WIDTH = 100
 
 _INTRODUCTION = """\
-Everything that the command line does is a call. These names are public; they are fetched on first use, so `import
-assay` is fast. What is not on this page may change without notice.
+The names on this page are public; all others may change without notice. They are imported on first use, so `import
+assay` is fast.
 
 ```python
 import assay
@@ -112,8 +112,8 @@ engines = {"mine": search}
 measures = [nDCG @ 10, RR @ 10]
 ```
 
-A benchmark of a retriever takes three lines; the function may take the query alone. `means()` returns engine →
-measure → mean, `to_dict()` and `to_frame()` one row per query.
+A retriever is measured in three lines; its function may take only the query. `means()` returns engine → measure →
+mean, `to_dict()` and `to_frame()` return one row per query.
 
 ```python
 gold = assay.load_gold("stdlib")
@@ -122,19 +122,19 @@ print(assay.score(run, ["R@5", "P@5", "RR@10", "nDCG@10"]).means()["mine"])
 ```"""
 
 _MEASURES = """\
-`assay.measures` has every measure as a value: `nDCG @ 10`, `Hit(grade=2) @ 5`, `RecallAtTokens(2000)`. Its text is its
-name, and that name is what tables and the command line use. [Measures](measures.md) lists them."""
+`assay.measures` has every measure as a value: `nDCG @ 10`, `Hit(grade=2) @ 5`, `RecallAtTokens(2000)`. `str()` of a
+measure is the name used in tables and on the command line. [Measures](measures.md) lists them."""
 
 _CODES = (
-    (0, "done; for `gate`: no significant regression, and every threshold is met"),
-    (1, "`gate` only: a significant regression, or below a threshold of `--require`"),
-    (2, "usage, or bad input: a gold set, a setting, a corpus; the message says where and what to do next"),
-    (3, "`gate --strict` only: inconclusive"),
-    (4, "the environment or an engine failed: it cannot be opened, or every query fails; no quality was measured"),
-    (5, "two results that must not be compared"),
+    (0, "success; for `gate`: no significant regression, all thresholds met"),
+    (1, "`gate`: a significant regression; `gate` and `run`: below a threshold of `--require`"),
+    (2, "invalid arguments, gold set, setting or corpus; the message has the location and a hint"),
+    (3, "`gate --strict`: inconclusive"),
+    (4, "the environment or an engine failed (it does not open, or every query fails); nothing was measured"),
+    (5, "results that are not comparable"),
     (130, "interrupted; no incomplete results were written"),
 )
 
 _CODES_TEXT = """\
-A program that decides by code alone should treat 1 as *worse* and everything from 2 on as *not measured*. Under
-`--json` the document says it in words as well. In Python the same failures are exceptions, each with its code:"""
+Scripts should treat 1 as *worse* and codes from 2 up as *not measured*; `--json` has the outcome as text. In Python the
+same failures are exceptions:"""

@@ -34,14 +34,15 @@ RECORDS: Mapping[str, type] = {
 }
 #: Files and pages that are no answer of a command.
 FILES = {
+    "assay/history/1": "the file of `assay gate --history`",
     "assay/baseline/3": "the file of `assay gate --write-baseline`",
     "assay/baseline-written/1": "`assay gate --write-baseline`",
     "assay/repeats/1": "`assay run --repeat`",
-    "assay/rows/1": "`rows.json` of a results folder",
-    "assay/timings/1": "`timings.json` of a results folder",
-    "assay/page/1": "the data inside of report.html",
+    "assay/rows/1": "`rows.json` of a results directory",
+    "assay/timings/1": "`timings.json` of a results directory",
+    "assay/page/1": "the data in report.html",
     "assay/error/1": "any command under `--json` that fails",
-    "assay/results/2": "`assay score`, `results.json` of a results folder",
+    "assay/results/2": "`assay score`, `results.json` of a results directory",
 }
 
 
@@ -123,6 +124,7 @@ _COMMANDS = {
     "ablation": "ablate",
     "adapt": "train --adapt",
     "explain-run": "explain --run",
+    "gold-access-log": "gold access-log",
     "gold-review-accept": "gold review --accept",
     "gold-review-decide": "gold review --decide",
     "gold-review-disputed": "gold review --adjudicate",
@@ -131,8 +133,10 @@ _COMMANDS = {
     "gold-review-status": "gold review --status",
     "gold-review-vote": "gold review --vote",
     "ledger-entry": "ledger show",
+    "models": "model list",
     "prospect": "run --dry-run",
     "search-config": "search --show-config",
+    "train-encoder": "train --encoder",
 }
 
 
@@ -140,8 +144,8 @@ def _keys(document: _Document) -> str:
     """List the keys of a document, or point to its record."""
     if document.schema in RECORDS:
         anchor = document.schema.replace("/", "")
-        return f"[written out below](#{anchor})"
-    return ", ".join(f"`{key}`" for key in document.keys) or "those of its record"
+        return f"[see below](#{anchor})"
+    return ", ".join(f"`{key}`" for key in document.keys) or "–"
 
 
 def _sections(kind: type, shown: list[type]) -> list[str]:
@@ -194,13 +198,12 @@ _WORDS: Mapping[Any, str] = {
 }
 
 _INTRODUCTION = """\
-`--json` makes a command print one JSON document on standard output and nothing else; what people read goes to standard
-error. Its first key is `schema`. Keys may be added to a schema; a key that changes its meaning or goes makes the number
-go up. NaN and infinity are `null`. A program should read the verdict from the document, not from the exit code alone.
+With `--json`, a command prints one JSON document on stdout; messages go to stderr. The first key is `schema`. Its
+number increases if a key is removed or changes its meaning; keys may be added at any time. NaN and infinity are
+`null`. Read the verdict from the document rather than from the exit code.
 
-Two schemas are files that editors and validators read, in `src/assay/data/schemas` of a checkout: `gold.schema.json` (a
-gold set) and `records.schema.json` (a line of `engines/NAME.jsonl` in a results folder)."""
+Editors and validators can use two schema files in `src/assay/data/schemas`: `gold.schema.json` (gold sets) and
+`records.schema.json` (lines of `engines/NAME.jsonl` in a results directory)."""
 
 _BELOW = """\
-Documents that hold more than a few keys are written out below: first the document, then the records in it. *Name* is
-one of them."""
+The larger documents, each followed by its records. *Name* is a record."""

@@ -17,7 +17,7 @@ def settings() -> str:
     schema = json.loads(resources.files("assay.data").joinpath("schemas/assay.schema.json").read_text("utf-8"))
     parts = ["# Keys of assay.toml", MADE, _INTRODUCTION]
     outside = {name: node for name, node in schema["properties"].items() if not _keys(node)}
-    parts += ["## Outside of tables", _table(outside, schema)]
+    parts += ["## Top level", _table(outside, schema)]
     for name, node in schema["properties"].items():
         if name in outside:
             continue
@@ -111,9 +111,8 @@ _WORDS = {
 _SIGNS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 _INTRODUCTION = """\
-`assay init` writes a commented file. A key or table that nobody knows is an error with the nearest name. Paths are
-relative to the file. `--set TABLE.KEY=VALUE` changes any key from the command line.
+`assay init` writes a commented file. Unknown keys are errors with a suggestion. Paths are relative to the file. `--set
+TABLE.KEY=VALUE` overrides any key.
 
-For your editor: `src/assay/data/schemas/assay.schema.json` of a checkout is the JSON Schema that this page is made
-from. What an engine's table may hold depends on its `kind`: [engines](engines.md). What `[search]` may hold is
-printed by `assay search --show-config`."""
+The JSON Schema for editors is `src/assay/data/schemas/assay.schema.json`. The keys of an engine depend on its `kind`:
+[engines](engines.md). `assay search --show-config` prints the keys of `[search]`."""

@@ -356,9 +356,9 @@ _WORLDS: tuple[dict[str, int], ...] = ({"queries": 30}, {"queries": 60}, {"repos
 _LEVELS = (("hit", 0.6), ("hit", 0.87), ("hit", 0.95), ("ndcg", 0.87))
 _REPEATED = (((1, 2), 0.3), ((1, 2), 3.0), ((2, 2), 1.0), ((3, 3), 0.3), ((3, 3), 1.0), ((3, 3), 10.0))
 _SLICES: Mapping[str, tuple[str, Callable[[Counts], Figures]]] = {
-    "none": ("10 slices, none of which differs", partial(explored, slices=10)),
-    "some": ("10 slices, 3 of which differ by 0.2", partial(explored, slices=10, real=3, shift=0.2)),
-    "crossing": ("6 slices that cross each other, none of which differs", partial(explored, slices=6, halves=True)),
+    "none": ("10 slices, none differs", partial(explored, slices=10)),
+    "some": ("10 slices, 3 differ by 0.2", partial(explored, slices=10, real=3, shift=0.2)),
+    "crossing": ("6 overlapping slices, none differs", partial(explored, slices=6, halves=True)),
 }
 _WILSON = "Wilson at the effective n"
 
@@ -368,11 +368,11 @@ _HARD: Mapping[str, tuple[str, Shape, tuple[Design, ...]]] = {
     "skewed": ("skewed", SKEWED, (Design(1, 30), Design(1, 100), Design(1, 300), Design(10, 300, 0.05))),
     "unequal": ("unequal sizes", UNEVEN, (Design(6, 100, 0.05), Design(10, 300, 0.05), Design(20, 300, 0.05))),
     "alike": ("high ICC", NDCG, (Design(6, 600, 0.3), Design(10, 600, 0.3), Design(20, 600, 0.3))),
-    "sparse": ("88 % ties", TIES, (Design(1, 100), Design(6, 100, 0.05), Design(20, 300, 0.05))),
+    "sparse": ("88% ties", TIES, (Design(1, 100), Design(6, 100, 0.05), Design(20, 300, 0.05))),
 }
 _AT_MARGIN: Mapping[str, tuple[str, Shape, tuple[Design, ...]]] = {
-    "rare": ("one query in 50 is lost", RARE_LOSSES, (Design(1, 30), Design(1, 100), Design(1, 300))),
-    "sparse": ("88 % ties", TIES, (Design(1, 100), Design(6, 600, 0.15), Design(20, 600, 0.3))),
+    "rare": ("one query in 50 lost", RARE_LOSSES, (Design(1, 30), Design(1, 100), Design(1, 300))),
+    "sparse": ("88% ties", TIES, (Design(1, 100), Design(6, 600, 0.15), Design(20, 600, 0.3))),
     "ceiling": ("near the ceiling", CEILING, (Design(10, 600, 0.15), Design(20, 600, 0.3))),
     "skewed": ("skewed", SKEWED, (Design(1, 100), Design(10, 600, 0.3))),
 }
@@ -404,7 +404,7 @@ def _from_the_audit() -> dict[str, Simulation]:
     for count, icc in product((6, 10, 20), (0.15, 0.3)):
         design = Design(count, 600, icc)
         draw = partial(averaged_alike, share=0.95, design=design)
-        about = f"hits, 0.95 found, {_described(design)}"
+        about = f"hits, 0.95, {_described(design)}"
         listed[f"alike/{_slug(design)}"] = Simulation("means", about, draw, {_WILSON: Bound(0.92)})
     return listed
 
@@ -423,8 +423,8 @@ def _described(design: Design) -> str:
 
 def _said(repositories: int) -> str:
     """Say what is drawn anew."""
-    drawn = "repositories are drawn" if repositories >= DEFAULT.repositories_as_clusters else "intents inside are drawn"
-    return f"{repositories} repositories, {drawn}" if repositories > 1 else "one repository, intents inside are drawn"
+    drawn = "repositories" if repositories >= DEFAULT.repositories_as_clusters else "queries"
+    return f"{repositories} repositories, {drawn} sampled" if repositories > 1 else "one repository, queries sampled"
 
 
 def _promised() -> dict[str, Simulation]:
@@ -447,7 +447,7 @@ def _promised() -> dict[str, Simulation]:
         for world in _WORLDS:
             ((what, size),) = world.items()
             drawn = {"queries": 0, "repositories": 0} | world
-            about = f"{'hits' if kind == 'hit' else 'nDCG-like'}, {level:g} found, {size} {what}"
+            about = f"{'hits' if kind == 'hit' else 'nDCG-like'}, {level:g}, {size} {what}"
             draw = partial(
                 averaged, kind=kind, level=level, queries=drawn["queries"], repositories=drawn["repositories"]
             )
@@ -457,11 +457,11 @@ def _promised() -> dict[str, Simulation]:
         listed[f"power/{count}"] = Simulation("power", f"{count} repositories", draw, {"power": Bound(0.75, 0.85)})
     for count, margin in ((20, 0.1), (60, 0.05)):
         bounds = {"false equivalent": Bound(0.0, 0.07), "false not inferior": Bound(0.0, 0.07)}
-        about = f"{count} repositories, the true difference is the margin of {margin:g}"
+        about = f"{count} repositories, margin {margin:g}"
         draw = partial(decided, repositories=count, margin=margin)
         listed[f"verdicts/{count}"] = Simulation("verdicts", about, draw, bounds)
     for count, engines in ((10, 5), (20, 10)):
-        about = f"{count} repositories, {engines} engines as good as the baseline"
+        about = f"{count} repositories, {engines} engines equal to the baseline"
         draw = partial(together, repositories=count, engines=engines)
         bounds = {"any false claim, Holm": Bound(0.0, 0.07)}
         listed[f"family/{engines}"] = Simulation("family", about, draw, bounds)
@@ -469,12 +469,12 @@ def _promised() -> dict[str, Simulation]:
         bounds = {"false share, Benjamini–Hochberg": Bound(0.0, 0.06)}
         listed[f"slices/{name}"] = Simulation("slices", about, looked, bounds)
     for (old, new), ratio in _REPEATED:
-        about = f"{old} and {new} runs, whole runs have {ratio:g} times the chance of the queries"
+        about = f"{old} and {new} runs, σ of runs {ratio:g} × that of queries"
         draw = partial(repeated, runs=(old, new), ratio=ratio)
         bounds = {"type I": Bound(0.0, 0.07), "interval": Bound(0.93)}
         listed[f"repeats/{old}-{new}-{ratio:g}"] = Simulation("repeats", about, draw, bounds, REPEATED_PART)
     for items in (20, 41, 100):
-        about = f"{items} items, two reviewers who say the same of 9 in 10"
+        about = f"{items} items, two reviewers who agree on 90%"
         draw = partial(agreed, items=items, same=0.9)
         listed[f"agreement/{items}"] = Simulation("agreement", about, draw, {}, AGREED_PART)
     return listed
@@ -484,33 +484,33 @@ def _beyond() -> dict[str, Simulation]:
     """List worlds in which the promise is not made, to say how far it fails."""
     listed: dict[str, tuple[str, Callable[[Counts], Figures]]] = {
         "naive": (
-            "20 repositories, a t-test over queries as if they were independent",
+            "20 repositories, t-test over queries as if independent",
             partial(naive, repositories=20),
         ),
         "generalised/3": (
-            "3 repositories drawn at random, the claim stretched to all others",
+            "3 sampled repositories, applied to all others",
             partial(estimated, repositories=3),
         ),
         "alike/6": (
-            "6 repositories whose queries are very alike (ICC 0.3)",
+            "6 repositories, ICC 0.3",
             partial(compared, repositories=6, icc=0.3),
         ),
         "alike/20": ("20 repositories, ICC 0.3", partial(compared, repositories=20, icc=0.3)),
         "giant/10": (
-            "10 repositories, one with 300 queries, more than all others together",
+            "10 repositories, one with 300 queries, more than all others",
             partial(compared, repositories=10, giant=300, cross=False),
         ),
         "giant/20": (
             "20 repositories, one with 300 queries",
             partial(compared, repositories=20, giant=300, cross=False),
         ),
-        "ceiling/30": ("hits, 0.99 found, 30 queries", partial(averaged, kind="hit", level=0.99, queries=30)),
-        "few/10": ("hits, 0.87 found, 10 queries", partial(averaged, kind="hit", level=0.87, queries=10)),
-        "few/6": ("nDCG-like, 0.87 found, 6 repositories", partial(averaged, kind="ndcg", level=0.87, repositories=6)),
-        "percentile/30": ("hits, 0.95 found, 30 queries", partial(resampled, level=0.95, queries=30)),
+        "ceiling/30": ("hits, 0.99, 30 queries", partial(averaged, kind="hit", level=0.99, queries=30)),
+        "few/10": ("hits, 0.87, 10 queries", partial(averaged, kind="hit", level=0.87, queries=10)),
+        "few/6": ("nDCG-like, 0.87, 6 repositories", partial(averaged, kind="ndcg", level=0.87, repositories=6)),
+        "percentile/30": ("hits, 0.95, 30 queries", partial(resampled, level=0.95, queries=30)),
     }
     found = {f"beyond/{name}": Simulation("beyond", about, draw, {}) for name, (about, draw) in listed.items()}
-    about = "one run each, whole runs have 3 times the chance of the queries"
+    about = "one run each, σ of runs 3 × that of queries"
     draw = partial(repeated, runs=(1, 1), ratio=3.0)
     return found | {"beyond/unrepeated": Simulation("beyond", about, draw, {}, REPEATED_PART)}
 
