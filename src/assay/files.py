@@ -115,5 +115,11 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
+def relative_path(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> str:
+    """Return a path relative to a directory; `..` leads up from the target of a symbolic link, not from the link."""
+    parent, name = os.path.split(os.path.abspath(path))
+    return os.path.relpath(os.path.join(os.path.realpath(parent), name), os.path.realpath(directory))
+
+
 def is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")

@@ -88,6 +88,16 @@ def test_corpus_of_a_format_without_one_is_a_folder(beside_click, given):
     assert assay.score(run, ["RR@10"]).values.tolist() == [[[1.0]]]
 
 
+def test_corpus_of_a_set_behind_a_symbolic_link(beside_click):
+    (beside_click / "far" / "deeper").mkdir(parents=True)
+    (beside_click / "sets").rename(beside_click / "far" / "deeper" / "sets")
+    (beside_click / "sets").symlink_to("far/deeper/sets")
+    (gold,) = load_gold("sets/eval_set.py", corpus=str(beside_click / "click")).golds
+    assert gold.corpus.value == "../../../click"
+    run = assay.run({"mine": lambda query: ["core.py"]}, gold)
+    assert assay.score(run, ["RR@10"]).values.tolist() == [[[1.0]]]
+
+
 def test_corpus_of_a_whole_folder_of_sets(beside_click):
     (beside_click / "sets" / "deep").mkdir()
     for name in ("some.jsonl", "deep/more.jsonl"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.corpus import parse_spec
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError
+from assay.files import relative_path
 from assay.gold.build import GoldLocation
 from assay.gold.formats.registry import FORMATS, SUFFIXES, GoldFormat, detect, find_format
 from assay.gold.formats.rows import open_source
@@ -75,7 +76,7 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
     if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
         return corpus
     directory = Path(source) if Path(source).is_dir() else Path(source).parent
-    return replace(corpus, value=os.path.relpath(corpus.value, directory))
+    return replace(corpus, value=relative_path(corpus.value, directory))
 
 
 def _read_directory(directory: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:

@@ -11,7 +11,7 @@ from assay.cli.output import emit_blocks, info, warn
 from assay.corpus import open_corpus, read_text
 from assay.corpus.spec import is_url
 from assay.errors import ConfigError, GoldError
-from assay.files import write_atomic
+from assay.files import relative_path, write_atomic
 from assay.gold import load_gold
 from assay.gold.build import NO_CORPUS
 from assay.gold.formats.beir_trec import is_document_directory, unpack, write_documents
@@ -123,7 +123,7 @@ def relative_corpus(gold: GoldSet, directory: Path) -> CorpusSpec:
     local = spec.kind == "path" or (spec.kind == "git" and not is_url(spec.value))
     if not local or os.path.isabs(spec.value):
         return spec
-    return replace(spec, value=os.path.relpath(_directory(gold) / spec.value, directory))
+    return replace(spec, value=relative_path(_directory(gold) / spec.value, directory))
 
 
 def missing_directory(out: Path) -> Path | None:
