@@ -153,7 +153,8 @@ _SHARED = ("mining", "kinds", "seed", "threads")  # keys that both kinds of reci
 
 _TRAINING = """\
 `assay train FOLDER --out DIR` trains word vectors and a translation table on the Git repositories in a folder and
-writes DIR/model. Training needs `pip install 'assay[train]'`; searching with the model does not.
+writes DIR/model. Training needs `pip install
+'.[train]'` in a checkout; searching with the model does not.
 
 <!-- not run: it learns for minutes; tests/training/test_train.py takes seconds, tests/cli/test_search.py has --set -->
 
