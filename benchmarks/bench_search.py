@@ -140,8 +140,8 @@ def main(setup: Setup = Setup()) -> Section:
     """Run everything."""
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
-        staged = stage(folder / "staged")
         runner = Runner(folder, write_model(folder / "model"))
+        staged = stage(folder / "staged", runner)
         lines = [*measure(runner, staged, setup), refresh(runner, folder / "large", setup)]
     asked = sum(map(len, staged.queries))
     head = (

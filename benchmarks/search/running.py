@@ -11,11 +11,21 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent
+#: semble in an environment of its own, as `make nightly` installs it.
+_PEER = _PROJECT / ".venv" / "peers" / "semble" / "bin" / "python"
 _SAMPLE = 0.05  # seconds between two looks at the memory: a look takes 1 ms
+
+
+def peer_python() -> str | None:
+    """Give the interpreter that has semble: that of its environment, or this one."""
+    if _PEER.exists():
+        return str(_PEER)
+    return sys.executable if find_spec("semble") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,8 @@ class Runner:
                            "roots": job.roots, "queries": job.queries})  # fmt: skip
         path = self.folder / "job.json"
         path.write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "benchmarks.search.worker", str(path)]
+        python = peer_python() if job.engine.startswith("semble") else sys.executable
+        command = [str(python), "-m", "benchmarks.search.worker", str(path)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=_PROJECT, env=self._environment(job))
         peak = _watched(process) if watch else 0.0
         answer, _ = process.communicate()

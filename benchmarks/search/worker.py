@@ -164,6 +164,15 @@ def _built(engine: Engine, root: str) -> tuple[int, int]:
     return engine.size(engine.build(root))
 
 
+def do_files(roots: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """List what semble would index."""
+    files, contents = _module("semble.index.files"), _module("semble.types").ContentType
+    wanted = files.get_extensions((contents.CODE, contents.DOCS, contents.CONFIG))
+    walked = [path for root in roots for path in _module("semble.index.file_walker").walk_files(Path(root), wanted)]
+    valid = files.FileStatus.VALID
+    yield "files", [str(path) for path in walked if files.get_file_status(path, path.stat()) is valid]
+
+
 def do_keep(engine: Engine, roots: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Fill the cache."""
     for root in roots:
@@ -206,6 +215,7 @@ def main(job: dict[str, Any]) -> None:
     imported, engine = seconds(partial(make_engine, job["engine"], job["model"]))
     roots = job["roots"]
     steps = {
+        "files": lambda: do_files(roots),
         "index": lambda: do_index(engine, roots),
         "keep": lambda: do_keep(engine, roots),
         "open": lambda: do_open(engine, roots),

@@ -5,12 +5,12 @@ The index has the same terms, so chunks are embedded from the postings without r
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -102,8 +102,12 @@ def _open(path: Path) -> StaticModel:
     return model
 
 
-#: Terms summed at a time: 2,048 rows of 256 numbers are 2 MB, which fit in the L2 cache of a core.
+#: Vectors summed at a time: 2,048 rows of 256 numbers are 2 MB, which fit in the L2 cache of a core.
 _BLOCK: Final = 2_048
+#: Longest range that pairwise summation does not halve, as in numpy.
+_LEAF: Final = 128
+#: Minimum number of terms per thread; they take 10 ms.
+_SHARE: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,34 +141,75 @@ class StaticEmbedder:
         bags = [Counter(term for run in find_words(text) for term in word_terms(run)) for text in texts]
         spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
-        return self._sum(range_offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
+        return self._sum(
+            range_offsets(np.array([len(bag) for bag in bags], np.int64)), self.model.rows(spelled), counts
+        )
 
     def sum_chunks(self, postings: Postings, wanted: LongArray) -> Matrix:
         """Compute from the postings what `sum_texts` returns for the texts of the distinct chunks `wanted`."""
         position = np.full(max(int(postings.chunk.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         position[wanted] = np.arange(len(wanted))
-        row = position[postings.chunk]
-        rows = np.flatnonzero(row >= 0)
-        rows = rows[row[rows].argsort(kind="stable")]
-        begin = range_offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
-        term = np.repeat(postings.term, np.diff(postings.offset))[rows]
-        return self._sum(begin, term, postings.count[rows])
+        chunk = position[postings.chunk]
+        held = np.flatnonzero(chunk >= 0)
+        # numpy sorts 16-bit integers in linear time
+        narrow = chunk[held].astype(np.uint16 if len(wanted) <= 1 << 16 else np.int64)
+        held = held[narrow.argsort(kind="stable")]
+        begin = range_offsets(np.bincount(narrow, minlength=len(wanted)).astype(np.int64))
+        row = np.repeat(self.model.rows(postings.term), np.diff(postings.offset))[held]
+        return self._sum(begin, row, postings.count[held])
 
-    def _sum(self, begin: LongArray, term: Hashes, count: Matrix) -> Matrix:
-        row = self.model.rows(term)
-        known = row >= 0
-        owner = np.repeat(np.arange(len(begin) - 1), np.diff(begin))[known]
-        row = row[known]
+    def _sum(self, begin: LongArray, row: Rows, count: Matrix) -> Matrix:
+        """Sum the weighted vectors of model rows, with -1 for unknown terms, in ranges that start at `begin`."""
+        known = np.flatnonzero(row >= 0)
+        begin, row, count = np.searchsorted(known, begin), row[known], count[known]
+        weight = np.sqrt(count) * self.model.said[row] * self.model.scale[row]
         sums = np.zeros((len(begin) - 1, self.dimension), dtype=np.float32)
-        scaled = np.sqrt(count[known]) * self.model.said[row] * self.model.scale[row]
-        first = np.flatnonzero(np.diff(owner, prepend=-1))
-        edges = np.append(np.searchsorted(first, np.arange(0, len(owner), _BLOCK)), len(first))
-        for start, stop in pairwise(np.unique(edges).tolist()):
-            part = slice(start, stop)
-            rows = slice(int(first[start]), int(first[stop]) if stop < len(first) else len(owner))
-            vectors = self.model.vector[row[rows]] * scaled[rows, None]
-            sums[owner[first[part]]] = np.add.reduceat(vectors, first[part] - rows.start, axis=0)
+
+        def vectors(at: LongArray) -> Matrix:
+            return np.asarray(self.model.vector.take(row.take(at), axis=0) * weight.take(at)[..., None])
+
+        def fill(part: LongArray) -> None:
+            start = begin[part]
+            sums[part] = vectors(start) + _pairwise_sums(vectors, start + 1, begin[part + 1] - start - 1)
+
+        rows = np.flatnonzero(np.diff(begin))
+        shares = np.array_split(rows, min(len(os.sched_getaffinity(0)), len(row) // _SHARE + 1))
+        if len(shares) == 1:
+            fill(rows)
+        else:
+            from concurrent.futures import ThreadPoolExecutor  # lazy: 10 ms
+
+            with ThreadPoolExecutor(len(shares)) as pool:  # numpy releases the lock of the interpreter
+                list(pool.map(fill, shares))
         return sums
+
+
+def _pairwise_sums(vectors: Callable[[LongArray], Matrix], start: LongArray, length: LongArray) -> Matrix:
+    """Sum consecutive vectors, range by range, in numpy's order of pairwise summation, but many ranges at a time."""
+    sums = np.zeros((len(start), vectors(start[:0]).shape[1]), dtype=np.float32)
+    long = length > _LEAF
+    if long.any():
+        half = length[long] // 16 * 8
+        sums[long] = _pairwise_sums(vectors, start[long], half)
+        sums[long] += _pairwise_sums(vectors, start[long] + half, length[long] - half)
+    for eights in np.unique(length[~long] // 8).tolist():
+        group = np.flatnonzero((length // 8 == eights) & ~long)
+        group = group[np.argsort(-(length[group] % 8), kind="stable")]
+        for part in np.split(group, range(_BLOCK // 8, len(group), _BLOCK // 8)):
+            at, rest = start[part], length[part] % 8
+            total = np.zeros((len(part), sums.shape[1]), dtype=np.float32)
+            if eights:
+                lanes = vectors(at[:, None] + np.arange(8))
+                for first in range(8, 8 * eights, 8):
+                    lanes += vectors(at[:, None] + np.arange(first, first + 8))
+                for _ in range(3):
+                    lanes = lanes[:, ::2] + lanes[:, 1::2]
+                total = lanes[:, 0]
+            for nth in range(int(rest.max())):
+                more = int(np.count_nonzero(rest > nth))
+                total[:more] += vectors(at[:more] + (8 * eights + nth))
+            sums[part] = total
+    return sums
 
 
 class Translation(NamedTuple):
