@@ -16,9 +16,9 @@ from assay.records import dataclass
 from assay.syntax.parsing import (
     ParsingLimits,
     is_malformed,
-    load_grammar,
     nesting_problem,
     parse,
+    query_matches,
     repeats_errors,
     tree_problem,
 )
@@ -133,8 +133,6 @@ def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None
     tree = parse(source, grammar, _PARSING)
     if isinstance(tree, str) or tree_problem(tree, _PARSING):
         return None
-    from tree_sitter import QueryCursor
-
     marks = bytearray(len(source))
     cursor, entered = tree.walk(), True
     while entered or cursor.goto_parent():
@@ -145,8 +143,7 @@ def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None
                 marks[node.start_byte : node.end_byte] = bytes((color,)) * (node.end_byte - node.start_byte)
         if not (entered and color != _COMMENT and cursor.goto_first_child()):
             entered = cursor.goto_next_sibling()
-    query = QueryCursor(load_grammar(grammar).query, match_limit=_PARSING.open_matches)
-    for _, captures in query.matches(tree.root_node):
+    for _, captures in query_matches(tree, grammar, _PARSING)[0]:
         if any(capture.startswith("definition.") for capture in captures):
             for node in captures.get("name", ()):
                 marks[node.start_byte : node.end_byte] = bytes((_DEFINITION,)) * (node.end_byte - node.start_byte)

@@ -18,9 +18,9 @@ from assay.syntax.parsing import (
     TIMED_OUT,
     ParsingLimits,
     is_malformed,
-    load_grammar,
     nesting_problem,
     parse,
+    query_matches,
     repeats_errors,
     time_limit,
     tree_problem,
@@ -105,19 +105,17 @@ def _unknown(problem: str) -> Outline:
 
 
 def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
-    from tree_sitter import QueryCursor
-
     tree = parse(source, grammar, limits)
     if isinstance(tree, str):
         return _unknown(tree)
     if problem := tree_problem(tree, limits):
         return _unknown(problem)
-    cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
+    found, too_many = query_matches(tree, grammar, PARSING)
     matches: dict[int, _DefinitionMatch] = {}  # by the first byte of the name
     headers: list[_Header] = []
     imports: dict[str, None] = {}
     references: dict[bytes, None] = {}  # in order of first use
-    for pattern, captures in cursor.matches(tree.root_node):
+    for pattern, captures in found:
         for capture, nodes in captures.items():
             if capture == "reference":  # four of five matches
                 for node in nodes:
@@ -137,7 +135,7 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
         tuple(imports),
         tuple(name.decode("utf-8", "replace") for name in references),
         tuple(_breaks(tree.root_node, 0, [])),
-        tree.root_node.has_error or bool(cursor.did_exceed_match_limit),
+        tree.root_node.has_error or too_many,
     )
 
 

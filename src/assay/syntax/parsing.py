@@ -12,12 +12,14 @@ import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module, resources
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from assay.records import dataclass
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Point, Query, Tree
+    from tree_sitter import Node, Parser, Point, Query, Tree
+
+    Captures: TypeAlias = dict[str, list[Node]]
 
 #: Comments and strings. An unclosed comment runs to the end, so the search stays linear.
 _NO_CODE = r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
@@ -76,6 +78,18 @@ def load_grammar(name: str) -> Grammar:
     names = ("typescript", "tsx") if name == "tsx" else (name,)
     source = "".join(queries.joinpath(f"{part}.scm").read_text(encoding="utf-8") for part in names)
     return Grammar(Parser(language), Query(language, source))
+
+
+def query_matches(tree: Tree, grammar: str, limits: ParsingLimits) -> tuple[list[tuple[int, Captures]], bool]:
+    """Return the matches of the grammar's query, and whether there were too many; local declarations are left out."""
+    from tree_sitter import QueryCursor
+
+    cursor = QueryCursor(load_grammar(grammar).query, match_limit=limits.open_matches)
+    matches = cursor.matches(tree.root_node)
+    if grammar in ("c", "cpp"):
+        counted = {node for _, captures in matches for node in captures.get("global", ())}
+        matches = [match for match in matches if "only_global" not in match[1] or match[1]["only_global"][0] in counted]
+    return matches, cursor.did_exceed_match_limit
 
 
 def grammar_packages() -> tuple[str, ...]:

@@ -76,128 +76,33 @@
       (init_declarator declarator: (identifier) @name)
     ])) @definition.constant
 
-; Declarations in a function body are local, so the nodes in which a declaration counts are listed:
-; the file, a namespace, `extern "C"`, and the branches of the preprocessor, such as an include guard.
+; Declarations in a function body are local, so a match with @only_global counts if its node is also captured as @global:
+; in the file, a namespace, `extern "C"`, and the branches of the preprocessor, such as an include guard.
 
-(translation_unit
-  [
-    (declaration
-      declarator: [
-        (function_declarator declarator: [(identifier) (operator_name)] @name)
-        (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
-        (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
-      ]) @definition.function
-    (declaration
-      declarator: [
-        (identifier) @name
-        (pointer_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (identifier) @name)
-        (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
-        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-        (init_declarator declarator: (reference_declarator (identifier) @name))
-        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
-      ]) @definition.constant
-  ])
+(translation_unit (declaration) @global)
+(declaration_list (declaration) @global)
+(preproc_ifdef (declaration) @global)
+(preproc_if (declaration) @global)
+(preproc_else (declaration) @global)
+(linkage_specification (declaration) @global)
 
-(declaration_list
-  [
-    (declaration
-      declarator: [
-        (function_declarator declarator: [(identifier) (operator_name)] @name)
-        (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
-        (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
-      ]) @definition.function
-    (declaration
-      declarator: [
-        (identifier) @name
-        (pointer_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (identifier) @name)
-        (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
-        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-        (init_declarator declarator: (reference_declarator (identifier) @name))
-        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
-      ]) @definition.constant
-  ])
+(declaration
+  declarator: [
+    (function_declarator declarator: [(identifier) (operator_name)] @name)
+    (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
+    (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
+  ]) @definition.function @only_global
 
-(preproc_ifdef
-  [
-    (declaration
-      declarator: [
-        (function_declarator declarator: [(identifier) (operator_name)] @name)
-        (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
-        (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
-      ]) @definition.function
-    (declaration
-      declarator: [
-        (identifier) @name
-        (pointer_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (identifier) @name)
-        (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
-        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-        (init_declarator declarator: (reference_declarator (identifier) @name))
-        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
-      ]) @definition.constant
-  ])
-
-(preproc_if
-  [
-    (declaration
-      declarator: [
-        (function_declarator declarator: [(identifier) (operator_name)] @name)
-        (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
-        (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
-      ]) @definition.function
-    (declaration
-      declarator: [
-        (identifier) @name
-        (pointer_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (identifier) @name)
-        (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
-        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-        (init_declarator declarator: (reference_declarator (identifier) @name))
-        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
-      ]) @definition.constant
-  ])
-
-(preproc_else
-  [
-    (declaration
-      declarator: [
-        (function_declarator declarator: [(identifier) (operator_name)] @name)
-        (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
-        (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
-      ]) @definition.function
-    (declaration
-      declarator: [
-        (identifier) @name
-        (pointer_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (identifier) @name)
-        (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
-        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-        (init_declarator declarator: (reference_declarator (identifier) @name))
-        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
-      ]) @definition.constant
-  ])
-
-(linkage_specification
-  [
-    (declaration
-      declarator: [
-        (function_declarator declarator: [(identifier) (operator_name)] @name)
-        (pointer_declarator declarator: (function_declarator declarator: [(identifier) (operator_name)] @name))
-        (reference_declarator (function_declarator declarator: [(identifier) (operator_name)] @name))
-      ]) @definition.function
-    (declaration
-      declarator: [
-        (identifier) @name
-        (pointer_declarator declarator: (identifier) @name)
-        (array_declarator declarator: (identifier) @name)
-        (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
-        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-        (init_declarator declarator: (reference_declarator (identifier) @name))
-        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
-      ]) @definition.constant
-  ])
+(declaration
+  declarator: [
+    (identifier) @name
+    (pointer_declarator declarator: (identifier) @name)
+    (array_declarator declarator: (identifier) @name)
+    (init_declarator declarator: [(identifier) @name (qualified_identifier name: (identifier) @name)])
+    (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
+    (init_declarator declarator: (reference_declarator (identifier) @name))
+    (init_declarator declarator: (array_declarator declarator: (identifier) @name))
+  ]) @definition.constant @only_global
 
 (field_declaration_list
   (declaration
