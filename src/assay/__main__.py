@@ -1,5 +1,3 @@
-"""Entry point of `python -m assay`."""
-
 import sys
 
 from assay.cli.main import main

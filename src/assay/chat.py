@@ -1,5 +1,3 @@
-"""A client for OpenAI-compatible chat endpoints, with prompts and parsing of answers."""
-
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,3 @@
-"""Deadlines, timeouts and dates."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Detect secrets, and redact them in output."""
-
 from __future__ import annotations
 
 import base64

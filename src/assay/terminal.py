@@ -1,5 +1,3 @@
-"""Properties of the output terminal: width, color and supported characters."""
-
 from __future__ import annotations
 
 import os

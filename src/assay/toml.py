@@ -1,5 +1,3 @@
-"""Read TOML files, find the line of a key, and format TOML keys and values."""
-
 from __future__ import annotations
 
 import datetime

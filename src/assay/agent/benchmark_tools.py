@@ -1,5 +1,3 @@
-"""The MCP tools `run_benchmark` and `read_report`."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The MCP tools `search`, `related` and `explain`."""
-
 from __future__ import annotations
 
 import os

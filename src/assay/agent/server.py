@@ -1,5 +1,3 @@
-"""The MCP server on stdio and HTTP."""
-
 from __future__ import annotations
 
 import hmac

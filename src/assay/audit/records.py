@@ -1,5 +1,3 @@
-"""Settings and findings of an audit, and the commands that reproduce them."""
-
 from __future__ import annotations
 
 import shlex

@@ -1,5 +1,3 @@
-"""Run audits and report their findings."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Engine sessions of an audit, and the rankings that its checks compare."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

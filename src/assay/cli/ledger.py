@@ -1,5 +1,3 @@
-"""The commands ledger list, add, show and verify."""
-
 from __future__ import annotations
 
 from argparse import Namespace

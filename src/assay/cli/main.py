@@ -1,5 +1,3 @@
-"""Parse the command line of `assay` and run the command."""
-
 from __future__ import annotations
 
 import argparse

@@ -1,5 +1,3 @@
-"""The commands model list, install, remove and path."""
-
 from __future__ import annotations
 
 from argparse import Namespace

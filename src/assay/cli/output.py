@@ -1,5 +1,3 @@
-"""Command output: results to stdout, progress, warnings and errors to stderr."""
-
 from __future__ import annotations
 
 import gc

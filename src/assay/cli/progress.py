@@ -1,5 +1,3 @@
-"""Progress of a run on stderr: a bar on a terminal, and one line per finished engine elsewhere."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""The commands search, related and index."""
-
 from __future__ import annotations
 
 import json

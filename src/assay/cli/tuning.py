@@ -1,5 +1,3 @@
-"""The commands ablate and tune."""
-
 from __future__ import annotations
 
 from argparse import Namespace

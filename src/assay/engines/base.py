@@ -1,5 +1,3 @@
-"""Protocols for engines under test, and the cache of pipeline steps that engines share."""
-
 from __future__ import annotations
 
 import platform

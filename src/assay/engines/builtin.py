@@ -1,5 +1,3 @@
-"""The built-in search engine; no other module of `assay.engines` imports `assay.search`."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

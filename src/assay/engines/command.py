@@ -1,5 +1,3 @@
-"""Command-line tools as engines: run for each query, or started once and queried over stdin."""
-
 from __future__ import annotations
 
 import re

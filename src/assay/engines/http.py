@@ -1,5 +1,3 @@
-"""HTTP search APIs as engines."""
-
 from __future__ import annotations
 
 import json

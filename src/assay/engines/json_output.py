@@ -1,5 +1,3 @@
-"""JSON in the output of a program (one document, one per line, or mixed with other text), and selectors."""
-
 from __future__ import annotations
 
 import json

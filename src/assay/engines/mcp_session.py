@@ -1,5 +1,3 @@
-"""Sessions with an MCP server on one corpus: lifecycle and tool calls."""
-
 from __future__ import annotations
 
 import time

@@ -1,5 +1,3 @@
-"""Conversion of tool output (JSON, JSON lines or text) and of Python return values to hits."""
-
 from __future__ import annotations
 
 import json

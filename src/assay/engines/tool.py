@@ -1,5 +1,3 @@
-"""Commands, sessions and restarts of external tools."""
-
 from __future__ import annotations
 
 import filecmp

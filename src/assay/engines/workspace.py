@@ -1,5 +1,3 @@
-"""The directories of an engine and its indexes, and the redaction of their paths."""
-
 from __future__ import annotations
 
 import os

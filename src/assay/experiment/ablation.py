@@ -1,5 +1,3 @@
-"""Plan ablations of an engine, and select the queries for tuning and ablations."""
-
 from __future__ import annotations
 
 from collections import Counter

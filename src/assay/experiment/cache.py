@@ -1,5 +1,3 @@
-"""Results of cells (engine × gold set), their keys, and the cache that holds them."""
-
 from __future__ import annotations
 
 import json

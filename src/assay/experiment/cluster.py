@@ -1,5 +1,3 @@
-"""Run tasks on a Dask cluster."""
-
 from __future__ import annotations
 
 import logging

@@ -1,5 +1,3 @@
-"""Load gold sets, open and copy their corpora, and read source files of recorded runs."""
-
 from __future__ import annotations
 
 import re

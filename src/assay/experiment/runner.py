@@ -1,5 +1,3 @@
-"""Run experiments: plan cells, execute those that are not cached, and assemble a run from the results."""
-
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,5 +1,3 @@
-"""Trace queries of a saved run through the stages of the built-in engine."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Grid search over engine settings, with a split-half estimate of the gain."""
-
 from __future__ import annotations
 
 import tomllib

@@ -1,5 +1,3 @@
-"""The Git history of a directory (commits, changed lines, old files) and the name of the current user."""
-
 from __future__ import annotations
 
 import getpass

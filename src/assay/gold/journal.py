@@ -1,5 +1,3 @@
-"""Append-only JSON Lines files that tolerate concurrent writers and killed processes."""
-
 from __future__ import annotations
 
 import json

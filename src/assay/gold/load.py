@@ -1,5 +1,3 @@
-"""Load gold sets from a file, from a directory, or by the name of a shipped set."""
-
 from __future__ import annotations
 
 import os

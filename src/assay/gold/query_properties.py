@@ -1,5 +1,3 @@
-"""Properties of queries: leakage, copied comments, language, differing terms, identifiers, and duplicates."""
-
 from __future__ import annotations
 
 import difflib

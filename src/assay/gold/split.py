@@ -1,5 +1,3 @@
-"""Split gold sets into dev, test and sealed queries, and select a split."""
-
 from __future__ import annotations
 
 import re

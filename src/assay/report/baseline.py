@@ -1,5 +1,3 @@
-"""Read and write baseline files of per-query scores."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Comparisons of engines and runs under an analysis plan."""
-
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Time, memory, index size, API calls and tokens of each engine."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,5 +1,3 @@
-"""The decision of a comparison: one record, and the card that every output shows."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Diagnostics: suspicious patterns in the results of a run."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Dry runs as text and as JSON."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

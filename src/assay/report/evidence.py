@@ -1,5 +1,3 @@
-"""Per-query scores of runs and baseline files, their stability and regressions."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Failed queries, contract violations, paths outside the corpus, engine stderr."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The CI gate: thresholds, failures, significant regressions, exit code."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""GitHub output of a gate: job summary, pull-request comment, annotations."""
-
 from __future__ import annotations
 
 import itertools

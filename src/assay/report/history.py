@@ -1,5 +1,3 @@
-"""Gate history files and the trends drawn from them."""
-
 from __future__ import annotations
 
 import json

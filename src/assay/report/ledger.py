@@ -1,5 +1,3 @@
-"""Ledger entries of ablations, tunings and comparisons of saved runs; ledgers as documents and as JSON."""
-
 from __future__ import annotations
 
 import json

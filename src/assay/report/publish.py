@@ -1,5 +1,3 @@
-"""Write a finished run and its reports to the run directory."""
-
 from __future__ import annotations
 
 import csv

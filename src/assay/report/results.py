@@ -1,5 +1,3 @@
-"""The contents of results.json."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Scored runs, and the choice of the engines to compare."""
-
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

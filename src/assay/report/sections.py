@@ -1,5 +1,3 @@
-"""The sections of a run's document."""
-
 from __future__ import annotations
 
 import math

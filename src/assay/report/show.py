@@ -1,5 +1,3 @@
-"""One query with the rankings of two engines, or of one engine in two runs."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Results of tuning and ablation: scores, documents and JSON."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

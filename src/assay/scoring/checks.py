@@ -1,5 +1,3 @@
-"""Checks for the effect of tied hits on scores and for identical rankings."""
-
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence

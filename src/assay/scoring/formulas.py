@@ -1,5 +1,3 @@
-"""Formulas of measures of one ranking."""
-
 from __future__ import annotations
 
 from bisect import bisect_right

@@ -1,5 +1,3 @@
-"""Matching of hits to targets and adversaries, and of two rankings to each other."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Score runs from their records, join runs, and restrict runs to some queries or labels."""
-
 from __future__ import annotations
 
 from collections import Counter

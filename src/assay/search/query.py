@@ -1,5 +1,3 @@
-"""Parse queries, and compute the terms and hashes that queries and the index share."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Ranking, growth and filtering of results."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Ranking signals, their settings and their input."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence

@@ -1,5 +1,3 @@
-"""Traces of rankings through the pipeline stages, and the selection of snippet lines."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Compare engines with a baseline, in pairs, on slices of the queries and by repository."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Constants of the statistics, and settings of a comparison."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,5 +1,3 @@
-"""Records of comparisons, means and sample plans."""
-
 from __future__ import annotations
 
 import math

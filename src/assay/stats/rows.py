@@ -1,5 +1,3 @@
-"""Comparison rows of pairs of engines."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

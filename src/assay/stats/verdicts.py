@@ -1,5 +1,3 @@
-"""Verdicts of comparisons, and corrections for multiple comparisons."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,3 @@
-"""The cache directory, the kinds of artifacts in the cache, and its limits."""
-
 from __future__ import annotations
 
 import os

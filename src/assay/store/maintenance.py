@@ -1,5 +1,3 @@
-"""Maintenance of a store: disk usage, pruning, verification, and removal of leftovers of killed processes."""
-
 from __future__ import annotations
 
 import os

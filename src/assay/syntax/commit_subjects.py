@@ -1,5 +1,3 @@
-"""Clean commit subjects, and detect those that do not describe behavior."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Extract prose from comments and documentation: sentences and content words."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Settings of mining and training."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field

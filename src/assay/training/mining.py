@@ -1,5 +1,3 @@
-"""Mine pairs of a text and the code it describes from a directory of git repositories."""
-
 from __future__ import annotations
 
 import json

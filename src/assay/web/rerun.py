@@ -1,5 +1,3 @@
-"""Rerun a query of a builtin engine with other settings."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Gold review in the browser, with reviewers blinded to each other."""
-
 from __future__ import annotations
 
 import json

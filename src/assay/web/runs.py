@@ -1,5 +1,3 @@
-"""The runs that the explorer lists and opens."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""An HTTP server on loopback."""
-
 from __future__ import annotations
 
 import hmac

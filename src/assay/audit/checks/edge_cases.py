@@ -1,5 +1,3 @@
-"""Check edge-case queries, and ordinary queries after them."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Check that a filter only removes results."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Votes of a review: in a dialogue on the terminal, by flags, from a file, or by a model."""
-
 from __future__ import annotations
 
 import csv

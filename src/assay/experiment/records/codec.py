@@ -1,5 +1,3 @@
-"""JSON encoding of the records in run directories, cells and shards."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Merge a run with the results of engines that were not rerun."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Load assay.toml, the files that it extends, and --set flags."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Lint gold sets with the selected rules, and apply repairs."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

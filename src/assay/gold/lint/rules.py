@@ -1,5 +1,3 @@
-"""Lint rules, findings and settings, and the data that the checks read."""
-
 from __future__ import annotations
 
 import tomllib

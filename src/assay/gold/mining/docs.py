@@ -1,5 +1,3 @@
-"""Mine queries from documents, comments and names of definitions."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Convert mined queries to review items; skip private, unresolvable and duplicate queries."""
-
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,3 @@
-"""Mine queries from shell histories and agent transcripts."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Derive further phrasings of queries by rules, without a model."""
-
 from __future__ import annotations
 
 import re

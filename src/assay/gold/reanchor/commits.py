@@ -1,5 +1,3 @@
-"""Two commits of a Git repository: their files, renames and unchanged lines."""
-
 from __future__ import annotations
 
 import re

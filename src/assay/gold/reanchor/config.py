@@ -1,5 +1,3 @@
-"""Settings of re-anchoring."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass

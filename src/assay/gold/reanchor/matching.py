@@ -1,5 +1,3 @@
-"""Find the new location of a range of lines: by name, by unchanged lines or by similar text."""
-
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -1,5 +1,3 @@
-"""Application of settled review items to the gold set; each applied item is recorded."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Views of items for reviewers: the query and the code of its targets and adversaries, never other votes."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Data of report.html: results, queries, rankings and traces."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Source excerpts of report.html, and the queries that are traced for it."""
-
 from __future__ import annotations
 
 import zlib

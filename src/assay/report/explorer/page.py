@@ -1,5 +1,3 @@
-"""Build report.html within its size limit."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Blocks of a document, independent of the output format."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Render documents as Markdown; all text is escaped."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Render documents on a terminal."""
-
 from __future__ import annotations
 
 import io

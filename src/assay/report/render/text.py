@@ -1,5 +1,3 @@
-"""Format numbers and JSON; sanitize text from engines, tools and gold files."""
-
 from __future__ import annotations
 
 import json
