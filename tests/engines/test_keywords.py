@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.base import MeasuredSession
-from assay.engines.keywords import (
+from assay.engines.normalize import read_reply
+from assay.engines.references import (
     FileCounter,
     GitCounter,
     IndexCounter,
@@ -23,7 +24,6 @@ from assay.engines.keywords import (
     densest_window,
     query_keywords,
 )
-from assay.engines.normalize import read_reply
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 from tests.processes import HANG, pids_in, time_out, wait_until_gone

@@ -435,7 +435,7 @@ command(
     shared.TO_LEDGER,
 )
 command(
-    "ledger:ledger",
+    "tuning:ledger",
     """Keep a ledger of changes: evidence, decision rule, accepted or rejected
 
     assay ledger                                              all entries, and the total gain of accepted changes
@@ -449,13 +449,13 @@ command(
     """,
 )
 command(
-    "ledger:ledger list",
+    "tuning:ledger list",
     "List recorded changes and their outcomes",
     *shared.LEDGER_FILE,
     flag("--markdown", "Print the table as Markdown", default=argparse.SUPPRESS),
 )
 command(
-    "ledger:ledger add",
+    "tuning:ledger add",
     """Apply the decision rule to a change and record the outcome with its evidence
 
     Both engines belong to one run or, with --against, to two runs of the same queries on the same corpora (else exit
@@ -473,13 +473,13 @@ command(
     *shared.LEDGER_FILE,
 )
 command(
-    "ledger:ledger show",
+    "tuning:ledger show",
     "Show one entry with its evidence",
     value("number", "Number of the entry", type=int, metavar="N"),
     *shared.LEDGER_FILE,
 )
 command(
-    "ledger:ledger verify",
+    "tuning:ledger verify",
     "Check that no line of the ledger was changed, removed or moved (else exit code 2)",
     *shared.LEDGER_FILE,
 )

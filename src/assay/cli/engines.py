@@ -27,8 +27,7 @@ from assay.audit.runner import (
 from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
 from assay.cli.gold.lint import builtin_reach
 from assay.cli.options import given_flags, load_config, split_list
-from assay.cli.output import emit, emit_blocks, info, pluralize
-from assay.cli.progress import show_progress
+from assay.cli.output import emit, emit_blocks, info, pluralize, show_progress
 from assay.corpus import open_corpus, parse_spec, spec_text
 from assay.corpus.file_types import language_name
 from assay.engines import KINDS

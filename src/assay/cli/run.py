@@ -11,8 +11,7 @@ from pathlib import Path
 from assay.cli.arguments import reject_flags
 from assay.cli.main import build_parser
 from assay.cli.options import claim_flags, default_results, load_experiment, question_flags, report_plan, split_list
-from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, warn
-from assay.cli.progress import show_progress
+from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, show_progress, warn
 from assay.corpus.file_types import detect_type, kind_globs
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory

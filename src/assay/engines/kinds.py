@@ -51,10 +51,11 @@ _ALL = (
     EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
     EngineKind(
         "keywords",
-        "keywords",
+        "references",
         "KeywordsSettings",
         "backend",
         "files by distinct query words, then occurrences (grep)",
+        "make_keywords",
         shipped=True,
     ),
     EngineKind("mcp", "mcp", "McpSettings", None, "the search tool of any MCP server, over stdio or HTTP"),

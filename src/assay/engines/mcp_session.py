@@ -1,21 +1,32 @@
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, CallToolResult
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
 
 from assay.clock import Deadline, format_duration
 from assay.engines.base import RAISE_TIMEOUT, EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
-from assay.engines.mcp_results import SHOWN_ERROR, check_call, check_output, check_result, parse_result
 from assay.engines.mcp_transport import HttpTransport, McpConnection, StdioTransport
+from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, fill_url, merge
+from assay.engines.text_output import find_failure
 from assay.engines.tool import RestartCost, Restarts, ToolSession, repro_command
 from assay.engines.workspace import IndexWorkspace
-from assay.errors import EngineError, EngineTimeoutError
+from assay.errors import EngineError, EngineTimeoutError, closest_match
 from assay.http import read_token
 from assay.processes.child import OutputLimitExceeded
 from assay.types import Corpus
@@ -23,7 +34,8 @@ from assay.types import Corpus
 if TYPE_CHECKING:
     from mcp.client.client import ConnectMode
 
-    from assay.engines.mcp import McpEngine, ToolCall
+    from assay.engines.mcp import Content, McpEngine, ToolCall
+
 
 _CHECK_SERVER = "check that the server is running, and read its log"
 
@@ -232,3 +244,73 @@ class UpdatableMcpSession(McpSession):
             else:
                 self._restore()
                 self._call_indexing(self._fill_calls(self._templates.update), deadline)
+
+
+SHOWN_ERROR = 300  # characters of a server error that a message quotes
+
+
+def parse_result(result: CallToolResult, content: Content, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
+    """Parse the result of a tool into hits; text that a server library wraps as `{"result": ...}` is parsed as text."""
+    structured = result.structured_content
+    wrapped = isinstance(structured, dict) and list(structured) == ["result"] and isinstance(structured["result"], str)
+    if content == "structured" and structured is None:
+        raise EngineError("the result has no structured content", hint='set content = "text"')
+    is_document = structured is not None and not wrapped
+    if content != "text" and is_document and not layout.text.pattern and layout.format in ("auto", "json"):
+        return parse_document(structured, layout)
+    ignored = Counter(item.type for item in result.content if _text(item) is None)
+    notes = tuple(f"ignored content of type {name} in the result ({n})" for name, n in sorted(ignored.items()))
+    text = "\n".join(_texts(result.content))
+    if not text.strip():
+        return EngineReply((), None, notes)
+    reply = parse_output(text, layout, known)
+    return replace(reply, notes=(*reply.notes, *notes))
+
+
+def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
+    if tool not in tools:
+        near = closest_match(tool, tools)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise EngineError(
+            f"the server has no tool {tool!r}", hint=f"{meant}tools: {', '.join(sorted(tools)) or 'none'}"
+        )
+    schema: Mapping[str, Any] = tools[tool].input_schema
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    given, required = set(arguments), set(schema.get("required") or ())
+    names = sorted(properties, key=lambda name: name not in required)  # required arguments first
+    hint = f"arguments: {', '.join(names) or 'none'}"
+    hint += f"; required: {', '.join(name for name in names if name in required)}" if required else ""
+    unknown = sorted(given - set(properties))
+    if unknown and not schema.get("additionalProperties"):  # most servers silently ignore unknown arguments
+        raise EngineError(f"the tool {tool!r} has no argument {', '.join(unknown)}", hint=hint)
+    missing = sorted(required - given)
+    if missing:
+        raise EngineError(f"missing arguments of the tool {tool!r}: {', '.join(missing)}", hint=hint)
+
+
+def check_result(tool: str, result: CallToolResult) -> None:
+    if result.is_error:
+        text = " ".join(" ".join(_texts(result.content)).split())[:SHOWN_ERROR]
+        raise EngineError(
+            f"the tool {tool!r} failed: {text or 'no error message'}", hint="correct the arguments, or fix the server"
+        )
+
+
+def check_output(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
+    problem = find_failure("\n".join(_texts(result.content)), failed)
+    if problem is not None:
+        raise problem
+
+
+def _texts(content: Sequence[ContentBlock]) -> list[str]:
+    return [text for text in map(_text, content) if text is not None]
+
+
+def _text(item: ContentBlock) -> str | None:
+    if isinstance(item, TextContent):
+        return item.text
+    if isinstance(item, EmbeddedResource) and isinstance(item.resource, TextResourceContents):
+        return item.resource.text
+    return None

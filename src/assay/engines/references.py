@@ -1,4 +1,4 @@
-"""Reference engines: `random`, the floor, and `oracle`, the ceiling.
+"""Reference engines: `random`, the floor; `oracle`, the ceiling; `keywords`, a baseline like grep for every word.
 
 Random order sorts files by a hash of seed, query and path: every order is equally likely, and adding or removing a
 file does not change the order of other files.
@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Literal
 
-from assay.corpus import read_text
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.corpus import read_bytes, read_text
 from assay.corpus.opening import ListedPaths
-from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, identity_of
+from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, SessionUsage, identity_of
+from assay.engines.tool import UsageTracker, describe_failure, run_engine_command
 from assay.errors import ConfigError, EngineError
+from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import read_settings, setting
+from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.symbols import extract_symbols, find_symbol
 from assay.syntax.text import line_bytes, split_lines
 from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
@@ -121,3 +133,251 @@ def make_oracle(settings: Mapping[str, object], context: EngineContext) -> Oracl
     if context.suite is None:
         raise ConfigError("engine oracle requires a gold set", hint="pass a gold set with --gold")
     return OracleEngine(context.suite)
+
+
+@dataclass(frozen=True, slots=True)
+class CountingLimits:
+    argument_bytes: int = 200_000  # bytes of paths in one command line: the smallest common system limit is 256 KiB
+    seconds: float = 120.0  # seconds for one run of a tool, even after its query was abandoned
+    # bytes of output: git lists every tracked file, and a million paths of 100 bytes must fit
+    process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
+
+
+LIMITS = CountingLimits()
+IntArray = NDArray[np.intp]
+_HINT = 'set backend = "python"'
+_WORD = re.compile(r"\w+")
+_ASCII_WORD = re.compile(rb"\w+")
+
+
+class FileCounter:
+    """A word counter that reads files; the base of those that read only files found by a program."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._paths = tuple(sorted(file.path for file in corpus.files))
+        self.tracker = UsageTracker()  # resources of the counting programs
+
+    def count(self, word: str) -> Mapping[str, int]:
+        """Return the number of occurrences of a lowercase word by path; files without the word are omitted."""
+        return self.count_in(self._paths, word)
+
+    def count_in(self, paths: Iterable[str], word: str) -> Mapping[str, int]:
+        counts = {}
+        for path in paths:
+            data = read_bytes(self._corpus, path).lower()
+            count = data.count(word.encode()) if word.isascii() else 0 if data.isascii() else _fold(data).count(word)
+            if count:
+                counts[path] = count
+        return counts
+
+    def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
+        environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
+        task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
+        done = run_engine_command(
+            task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, record=self.tracker.record_query_run
+        )
+        if done.code not in (0, 1) and not may_fail:
+            raise EngineError(describe_failure(task, done), hint=_HINT)
+        return b"" if done.code else done.stdout
+
+
+class IndexCounter(FileCounter):
+    """A word counter with an index of the distinct words of each file, built for the first query.
+
+    A query word is counted in the longer words that contain it, which gives the same numbers as counting it in the
+    files: its occurrences cannot cross the end of a word.
+    """
+
+    @cached_property
+    def _index(self) -> tuple[bytes, IntArray, list[tuple[list[int], list[int]]], list[str]]:
+        """Return the words between newlines, their ends, the files and counts of each, and files with other text."""
+        postings: dict[bytes, tuple[list[int], list[int]]] = {}
+        other = []
+        for number, path in enumerate(self._paths):
+            data = read_bytes(self._corpus, path).lower()
+            if not data.isascii():
+                other.append(path)
+            for word, count in Counter(_ASCII_WORD.findall(data)).items():
+                files, counts = postings.setdefault(word, ([], []))
+                files.append(number)
+                counts.append(count)
+        ends = np.cumsum([len(word) + 1 for word in postings], dtype=np.intp)
+        return b"\n".join(postings), ends, [*postings.values()], other
+
+    def count(self, word: str) -> Mapping[str, int]:
+        words, ends, postings, other = self._index
+        if not word.isascii():
+            return self.count_in(other, word)
+        total = np.zeros(len(self._paths), np.intp)
+        for number in np.searchsorted(ends, _positions(word.encode(), words), side="right").tolist():
+            files, counts = postings[number]  # once for each occurrence in the word
+            total[files] += counts
+        return {self._paths[at]: int(total[at]) for at in np.flatnonzero(total)}
+
+
+def _fold(data: bytes) -> str:
+    try:
+        return data.decode("utf-8").lower()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").lower()
+
+
+class RipgrepCounter(FileCounter):
+    """A word counter that runs `rg --count-matches`; non-ASCII words are counted in Python."""
+
+    # Raw bytes (-a, no BOM detection), ASCII case only, no user configuration or ignore files.
+    FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
+
+    def count(self, word: str) -> Mapping[str, int]:
+        if not word.isascii():
+            return super().count(word)
+        counts: dict[str, int] = {}
+        for batch in _batches(self._paths):
+            arguments = ["rg", *self.FLAGS, "-e", word, "--", *(f"./{path}" for path in batch)]
+            for line in self._output(arguments).splitlines():
+                name, _, number = line.rpartition(b"\0")
+                counts[os.fsdecode(name).removeprefix("./")] = int(number)
+        return counts
+
+
+def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    free = LIMITS.argument_bytes
+    for path in paths:
+        size = len(os.fsencode(path)) + 3  # "./" and a NUL
+        if batch and size > free:
+            yield batch
+            batch, free = [], LIMITS.argument_bytes
+        batch.append(path)
+        free -= size
+    if batch:
+        yield batch
+
+
+class GitCounter(FileCounter):
+    """A word counter that counts in Python, but reads a tracked file only if `git grep` finds the word in it.
+
+    Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
+    """
+
+    # User configuration could turn on full names or submodules.
+    GIT = ("git", "-c", "grep.fullName=false", "-c", "submodule.recurse=false")
+    FLAGS = ("-l", "-z", "-a", "-i", "-F", "--no-color")
+
+    def __init__(self, corpus: Corpus) -> None:
+        super().__init__(corpus)
+        listed = self._output([*self.GIT, "ls-files", "-v", "-z"], may_fail=True)  # fails outside a repository
+        entries = (os.fsdecode(entry).partition(" ") for entry in listed.split(b"\0"))
+        tracked = frozenset(path for tag, _, path in entries if tag == "H")
+        root = os.path.realpath(corpus.root)
+        plain = [path for path in self._paths if os.path.realpath(os.path.join(root, path)) == os.path.join(root, path)]
+        self._tracked = tracked.intersection(plain)
+        self._untracked = tuple(path for path in self._paths if path not in self._tracked)
+
+    def count(self, word: str) -> Mapping[str, int]:
+        if not word.isascii():
+            return super().count(word)
+        output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word]) if self._tracked else b""
+        matching = self._tracked.intersection(map(os.fsdecode, output.split(b"\0")))
+        return self.count_in((*sorted(matching), *self._untracked), word)
+
+
+def densest_window(data: bytes, words: Sequence[str], size: int) -> tuple[int, int]:
+    """Return the first and last line of the best window: most distinct words, then most occurrences, then earliest."""
+    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    occurrences = [np.searchsorted(newlines, _positions(word.encode(), data)) + 1 for word in words]
+    starts = np.unique(np.concatenate([np.empty(0, np.intp), *occurrences]))
+    best_line = 1
+    if starts.size:
+        counts = [np.searchsorted(lines, starts + size) - np.searchsorted(lines, starts) for lines in occurrences]
+        matches, distinct = np.sum(counts, axis=0), np.count_nonzero(counts, axis=0)
+        best_line = int(starts[np.lexsort((starts, -matches, -distinct))[0]])
+    last = max(1, newlines.size + (not data.endswith(b"\n")))  # an empty file is shown as its first line
+    return best_line, min(best_line + size - 1, last)
+
+
+def _positions(word: bytes, data: bytes) -> IntArray:
+    return np.array([match.start() for match in re.finditer(re.escape(word), data)], np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordsSettings:
+    # not in `config`, because the ranking does not depend on it
+    backend: Literal["python", "rg", "git"] = setting("python", "program that counts words")
+    # the chunk size of builtin
+    window: int = setting(40, "lines per result: those with the most distinct words", least=1)
+    shortest: int = setting(2, "minimum length of counted words", least=1)  # single letters are in every file
+    # queries in a suite share most words
+    cached_words: int = setting(4096, "maximum number of words with cached counts", least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordsEngine(EngineDefaults):
+    settings: KeywordsSettings
+    role: EngineRole = "reference"
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
+        return (f"words counted by {self.settings.backend}",)
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        backend = self.settings.backend
+        path = None if backend == "python" else shutil.which(backend)
+        stat = os.stat(path) if path else None
+        tool = [path, stat.st_size, stat.st_mtime_ns] if stat else []
+        return identity_of(self.config, "engines/references.py", facts=[backend, tool])
+
+    def open(self, corpus: Corpus) -> Session:
+        counters = {"rg": RipgrepCounter, "git": GitCounter, "python": IndexCounter}
+        return KeywordsSession(self.settings, corpus, counters[self.settings.backend](corpus))
+
+
+class KeywordsSession:
+    def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: FileCounter) -> None:
+        self._settings = settings
+        self._corpus = corpus
+        self._counter = counter
+        self._count = lru_cache(settings.cached_words)(counter.count)
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        words = query_keywords(query, self._settings.shortest)
+        distinct: Counter[str] = Counter()
+        total: Counter[str] = Counter()
+        for word in words:
+            counts = self._count(word)
+            distinct.update(counts.keys())
+            total.update(counts)
+        ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
+        hits = []
+        for path in ranked:
+            data = read_bytes(self._corpus, path).lower()
+            data = data if data.isascii() else _fold(data).encode()
+            start, end = densest_window(data, words, self._settings.window)
+            hits.append(Hit(path, start, end, distinct[path] + total[path] / (total[path] + 1)))
+        return tuple(hits)
+
+    def usage(self) -> SessionUsage:
+        return SessionUsage(peak_bytes=self._counter.tracker.peak_bytes)
+
+    def close(self) -> None:
+        self._count.cache_clear()
+
+
+def query_keywords(query: str, shortest: int) -> list[str]:
+    """Return the distinct lowercase words of a query, without stop words and short words if others remain."""
+    every = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
+    return [word for word in every if word not in STOP_WORDS and len(word) >= shortest] or every
+
+
+def make_keywords(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
+    read = read_settings(KeywordsSettings, settings, "engine keywords")
+    if read.backend != "python" and shutil.which(read.backend) is None:
+        hint = f'install {read.backend}, or set backend = "python"'
+        raise ConfigError(f"engine keywords: {read.backend} is not installed", hint=hint, keys=["backend"])
+    return KeywordsEngine(read)

@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextConten
 
 from assay.engines.base import EngineReply
 from assay.engines.mcp import Content
-from assay.engines.mcp_results import check_call, check_output, check_result, parse_result
+from assay.engines.mcp_session import check_call, check_output, check_result, parse_result
 from assay.engines.output import OutputSettings, make_layout
 from assay.errors import EngineError
 from assay.settings import read_settings

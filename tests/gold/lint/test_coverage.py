@@ -1,4 +1,4 @@
-from assay.gold.lint.coverage import DetectionPower
+from assay.gold.lint.queries import DetectionPower
 from assay.gold.lint.registry import merge_reports
 from assay.gold.lint.rules import LintConfig, LintReport
 from assay.types import CorpusSpec, GoldSet, Suite

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.gold.reanchor.config import ReanchorConfig
+from assay.gold.reanchor.commits import ReanchorConfig
 from assay.gold.reanchor.matching import MoveCandidate
 from assay.gold.reanchor.moves import judge_confidence
 from assay.gold.reanchor.sections import FileRange

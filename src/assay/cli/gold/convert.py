@@ -19,8 +19,7 @@ from assay.gold.formats.benchmarks import mask_prompts
 from assay.gold.formats.losses import FieldLoss, describe_losses, needs_lines, resolve_lines, unseals
 from assay.gold.formats.registry import FORMATS, GoldFormat, find_format, ignored_notes, save
 from assay.gold.reanchor import moves as reanchoring
-from assay.gold.reanchor.commits import CommitTree
-from assay.gold.reanchor.config import DEFAULT
+from assay.gold.reanchor.commits import DEFAULT, CommitTree
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.syntax.text import split_lines
 from assay.types import CorpusSpec, GoldSet, Suite

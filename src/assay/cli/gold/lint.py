@@ -18,7 +18,7 @@ from assay.gold import load_gold
 from assay.gold.build import read_source
 from assay.gold.formats.native import read_native
 from assay.gold.formats.registry import detect, save
-from assay.gold.lint.coverage import DetectionPower
+from assay.gold.lint.queries import DetectionPower
 from assay.gold.lint.reachability import read_chunks
 from assay.gold.lint.registry import RuleSelection, fix_all, lint, merge_reports
 from assay.gold.lint.rules import SEVERITIES, EngineReach, LintConfig, LintDependencies, LintFinding, LintReport

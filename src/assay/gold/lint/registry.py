@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from assay.errors import ConfigError, GoldError, closest_match
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.lint import anchors, coverage, definitions, labels, queries, reachability
+from assay.gold.lint import anchors, definitions, labels, queries, reachability
 from assay.gold.lint.rules import DEFAULT, RULES, LintConfig, LintContext, LintDependencies, LintFinding, LintReport
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Suite, Target
 
@@ -20,7 +20,7 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[[LintContext], Iterator[LintFindin
     (("G31",), labels.check_copies),
     (("G4",), queries.check),
     (("G5",), reachability.check),
-    (("G6",), coverage.check),
+    (("G6",), queries.check_coverage),
 )
 _ROUNDS = 10  # one repair can reveal the next: a path, its range, then a duplicate; no repair undoes another
 
@@ -64,7 +64,7 @@ def lint(
 def merge_reports(
     suite: Suite,
     reports: Sequence[LintReport],
-    power: coverage.DetectionPower | None = None,
+    power: queries.DetectionPower | None = None,
     selection: RuleSelection = EVERY_RULE,
     *,
     config: LintConfig = DEFAULT,
@@ -72,7 +72,7 @@ def merge_reports(
     """Merge the reports of gold sets and, with `power`, check whether all sets together have enough queries."""
     findings = [finding for report in reports for finding in report.findings]
     if power is not None and selection.includes("G604"):
-        findings += coverage.check_size(suite, power, config)
+        findings += queries.check_size(suite, power, config)
     return LintReport(tuple(findings), tuple(leak for report in reports for leak in report.leaks))
 
 
