@@ -11,7 +11,7 @@ SEMBLE := semble[mcp]==0.7.0
 # Contains the axe-core script; installed without its Playwright driver, which is not used.
 AXE := axe-playwright-python==0.1.8
 
-.PHONY: demo test check contracts nightly soak bench fix docs site clean
+.PHONY: demo test check contracts nightly soak bench fix docs site dist clean
 
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
@@ -53,8 +53,20 @@ docs: $(VENV)/.developed  ## generate the reference pages in docs/
 site: $(VENV)/.developed  ## build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
+dist: $(VENV)/.installed  ## build sdist and wheel into dist/, check them, and use the wheel in a clean environment
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(VENV)/release
+	$(PIP) --python $(VENV)/release/bin/python install --quiet build twine check-wheel-contents
+	$(VENV)/release/bin/python -m build --outdir dist .
+	$(VENV)/release/bin/twine check --strict dist/*
+	$(VENV)/release/bin/check-wheel-contents dist/*.whl
+	$(PYTHON) -m venv --clear $(VENV)/clean
+	$(PIP) --python $(VENV)/clean/bin/python install --quiet dist/*.whl
+	mkdir $(VENV)/clean/shop && printf 'def total(items):\n    return sum(items)\n' > $(VENV)/clean/shop/cart.py
+	cd $(VENV)/clean && bin/assay --version && bin/assay search "where are items summed" shop
+
 clean:
-	rm -rf $(VENV) site demo-results .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site dist demo-results .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
