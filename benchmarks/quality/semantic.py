@@ -2,6 +2,7 @@
 
 ASSAY_BENCH_ENCODER   the encoder, as `dense.encoder` names it               default minilm
 ASSAY_BENCH_DELTA     another encoder to compare: the same with a delta      default none
+ASSAY_BENCH_PARTS     the sets to ask, separated by semicolons               default all
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -64,6 +66,12 @@ FEW: Final = 0.15
 BY_FILE: Final = f"{STDLIB}, by file"
 #: Sets on which all chunks are encoded; elsewhere lazy mode alone is asked, since hundreds of thousands would be.
 ENCODED: Final = frozenset({STDLIB, BY_FILE, CODE, DOCS})
+#: Queries drawn from each synthetic set; a query encodes up to 100 chunks.
+SAMPLE: Final = 20
+#: Weights of the encoder, of which the default is chosen again on halves of these sets.
+WEIGHTS: Final = (0.3, 0.6, 1.0, 1.5, 2.0)
+HALVED: Final = (STDLIB, CODE, DOCS)
+PARTITIONS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +95,12 @@ def main() -> Section:
     except ConfigError as error:
         raise Unavailable(f"{error.message}; {error.hint}") from error
     rows: list[Row] = []
+    weighted: dict[str, Scores] = {}
     for part, sources in _parts().items():
         scores = _joined(part, sources, encoder, delta)
         rows += _rows(part, sources, scores)
+        if part in HALVED:
+            weighted[part] = scores
         print("\n".join("  ".join(map(str, _cells(row))) for row in rows if row.part == part), file=sys.stderr)
     header = ("set", "queries", "n", "engine", DEFAULT, "with encoder", "difference", "better, same, worse", "target")
     lines = (
@@ -98,6 +109,7 @@ def main() -> Section:
         "are in its target. Intervals are at 95 %, by repository where there are six, else by intent.",
         "",
         *table(header, [_cells(row) for row in rows]),
+        *_halves(weighted),
         *cost(encoder),
     )
     return Section(lines, passed=all(row.met is not False for row in rows))
@@ -105,6 +117,7 @@ def main() -> Section:
 
 def _parts() -> dict[str, list[Source]]:
     """Collect the sets of this machine."""
+    wanted = list(filter(None, os.environ.get("ASSAY_BENCH_PARTS", "").split(";")))
     library = stdlib_source()
     human = tuple(replace(query, forms={"human": query.forms["human"]}) for query in library.gold.queries)
     library = replace(library, gold=replace(library.gold, queries=human))
@@ -113,17 +126,29 @@ def _parts() -> dict[str, list[Source]]:
     try:
         parts |= {source.part: [source] for source in octocode_sources()}
         golds = visible().golds
-        parts |= {VISIBLE: visible_sources(golds), SYNTHETIC: synthetic_sources(reported(golds).sets)}
+        parts[VISIBLE] = visible_sources(golds)
+        if not wanted or SYNTHETIC in wanted:
+            parts[SYNTHETIC] = [_sample(one) for one in synthetic_sources(reported(golds).sets)]
     except Unavailable as problem:
         print(f"!! {problem}", file=sys.stderr)
-    wanted = os.environ.get("ASSAY_BENCH_PARTS", "")
-    return {part: sources for part, sources in parts.items() if not wanted or part in wanted.split(";")}
+    return {part: sources for part, sources in parts.items() if not wanted or part in wanted}
+
+
+def _sample(source: Source) -> Source:
+    drawn = sorted(source.gold.queries, key=lambda query: sha256(query.id.encode()).digest())[:SAMPLE]
+    return replace(source, gold=replace(source.gold, queries=tuple(drawn)))
 
 
 def _variants(part: str, encoder: str, delta: str) -> list[Variant]:
     made = [variant(DEFAULT, {}), variant(LAZY, {"dense.encoder": encoder})]
     if part in ENCODED:
         made.append(variant(FULL, {"dense.encoder": encoder, "encoder.mode": "full"}))
+    if part in HALVED:
+        changed = ({f"encoder.{kind}": weight for kind in ("language", "keywords")} for weight in WEIGHTS)
+        made += [
+            variant(_weighted(weight), {"dense.encoder": encoder, **more})
+            for weight, more in zip(WEIGHTS, changed, strict=True)
+        ]
     if delta:
         made.append(variant(DELTA, {"dense.encoder": delta}))
         if part in ENCODED:
@@ -156,14 +181,15 @@ def _joined(part: str, sources: Sequence[Source], encoder: str, delta: str) -> S
 def _rows(part: str, sources: Sequence[Source], scores: Scores) -> Iterator[Row]:
     """Compare every engine with the default, on all queries and on those that share few words with their target."""
     shown = by_repository(scores) if part == VISIBLE else scores
-    for name in scores.engines[1:]:
+    engines = [name for name in scores.engines[1:] if name not in map(_weighted, WEIGHTS)]
+    for name in engines:
         row = _compare(shown, name)
         yield Row(part, "all", row, *_target(part, row))
-    if part in (VISIBLE, BY_FILE):
+    if part == VISIBLE:  # its targets are files
         return
     few = {(s.gold.name, query.id) for s in sources for query in s.gold.queries if _is_few(s.gold, query)}
     some = chosen(scores, lambda unit: (unit.gold, unit.query) in few)
-    for name in scores.engines[1:] if some.units else ():
+    for name in engines if some.units else ():
         row = _compare(some, name)
         met = row.mean >= 0.12 if part == STDLIB else None
         yield Row(part, "few shared words", row, "at least .12" if part == STDLIB else "", met)
@@ -185,6 +211,47 @@ def _target(part: str, row: ComparisonRow) -> tuple[str, bool | None]:
     if part == BY_FILE:
         return "at least .60", row.mean >= 0.6
     return "", None
+
+
+def _weighted(weight: float) -> str:
+    return f"{LAZY}, weight {weight:g}"
+
+
+def _halves(tables: Mapping[str, Scores]) -> tuple[str, ...]:
+    """Choose the weight on one half of the queries of all sets and score it on the other, both ways, several times."""
+    if tables.keys() != set(HALVED):
+        return ()
+    draw = np.random.default_rng(0)
+    rows_of = {part: [one.engines.index(_weighted(weight)) for weight in WEIGHTS] for part, one in tables.items()}
+    unseen = {part: np.zeros(len(one.units)) for part, one in tables.items()}
+    picked: list[float] = []
+    for _ in range(PARTITIONS):
+        halves = {part: draw.permutation(len(one.units)) % 2 for part, one in tables.items()}
+        for tuned in (0, 1):
+            means = np.zeros(len(WEIGHTS))
+            for part, one in tables.items():
+                means += np.nanmean(one.values[rows_of[part], 0][:, halves[part] == tuned], axis=1)
+            best = int(means.argmax())
+            picked.append(WEIGHTS[best])
+            for part, one in tables.items():
+                test = halves[part] != tuned
+                unseen[part][test] += one.values[rows_of[part][best], 0][test] / PARTITIONS
+    rows = []
+    for part, one in tables.items():
+        default = one.values[one.engines.index(DEFAULT), 0]
+        name = "+ encoder, lazy, weight from other half"
+        scores = Scores((DEFAULT, name), one.measures[:1], one.units, np.stack([default, unseen[part]])[:, None])
+        row = _compare(scores, name)
+        each = (f"{float(np.nanmean(one.values[at, 0])):.3f}" for at in rows_of[part])
+        rows.append((part, *each, f"{row.mean:.3f}", difference_text(row)))
+    counts = ", ".join(f"{weight:g} {picked.count(weight)} times" for weight in WEIGHTS if weight in picked)
+    header = ("set", *(f"weight {weight:g}" for weight in WEIGHTS), "weight from the other half", "minus default")
+    return (
+        f"The weight of the encoder (`encoder.language`, `.keywords`) in lazy mode, and the weight chosen on a random "
+        f"half of the queries of these sets and scored on the other half, {PARTITIONS} times both ways: {counts}.",
+        "",
+        *table(header, rows),
+    )
 
 
 @cache

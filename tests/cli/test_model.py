@@ -37,14 +37,16 @@ def test_model_is_installed_used_and_removed(
     search = ("search", "retry the socket", str(code), "--json", "--set", "dense.encoder=minilm", "--per", "span")
     assert main(list(search)) == 2
     assert "hint: run `assay model install minilm`" in capsys.readouterr().err
+    plain = call(*search[:4], "--per", "span")
     call("model", "install", "minilm", "--from", str(model))
+    assert call(*search[:4], "--per", "span") == plain, "an installed model that is not configured changes nothing"
     (listed,) = json.loads(call("model", "list", "--json"))["models"]
     assert listed["sha256"] == pins
     directory = call("model", "path", "minilm").strip()
     assert directory == listed["path"]
     assert (Path(directory) / WEIGHTS).read_bytes() == (model / WEIGHTS).read_bytes()
     with_encoder = json.loads(call(*search))["hits"]
-    assert with_encoder != json.loads(call(*search[:4], "--per", "span"))["hits"]
+    assert with_encoder != json.loads(plain)["hits"]
     call("index", str(code), "--set", "dense.encoder=minilm", "--set", "encoder.mode=full")
     assert json.loads(call(*search, "--set", "encoder.mode=full"))["hits"]
     call("model", "remove", "minilm")

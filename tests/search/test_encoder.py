@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,19 @@ def test_answers_are_equal_in_other_processes_and_on_one_core(index: Index, tmp_
     }
     own = Index.build(root, load_search_config(settings))
     assert found == {f"{[own.search(query, 99, per='span') for query in QUERIES]!r}\n"}
+
+
+def test_threads_that_share_an_index_get_equal_answers(index: Index, corpus_of: CorpusOf) -> None:
+    fresh = Index.build(corpus_of(FILES), index.config)
+
+    def answer(shift: int) -> list[object]:
+        queries = QUERIES[shift:] + QUERIES[:shift]
+        found = {query: fresh.search(query, 99, per="span") for query in queries}
+        return [found[query] for query in QUERIES]
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(answer, range(6)))
+    assert answers == [[index.search(query, 99, per="span") for query in QUERIES]] * 6
 
 
 def test_installed_model_that_is_not_configured_changes_nothing(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,7 +166,7 @@ def _normalize(path: Path) -> bytes:
 def _check(model: InstallableModel, file: str, data: bytes, path: Path) -> None:
     actual = hashlib.sha256(data).hexdigest()
     if actual != model.sha256[file]:
-        message = f"{file}: expected sha256 {model.sha256[file]}, got {actual}; nothing was installed"
+        message = f"expected sha256 {model.sha256[file]}, got {actual}; nothing was installed"
         raise ConfigError(message, file=path.name, hint="download the package again; if that fails, it was changed")
 
 
