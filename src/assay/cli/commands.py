@@ -546,7 +546,8 @@ command(
     kept.
 
     --encoder BASE fine-tunes the upper layers of a BERT encoder, such as all-MiniLM-L6-v2, and writes the low-rank
-    difference to DIR/delta.assay. An interrupted training continues from its last checkpoint.
+    difference to DIR/delta.assay and, if the model is installed (assay model install), the sum to DIR/encoder. An
+    interrupted training continues from its last checkpoint.
     """,
     value("folder", "Directory that contains Git repositories", nargs="?"),
     flag("--adapt REPO", "Adapt a model to this repository and test whether it is better"),

@@ -8,12 +8,14 @@ is edited as bytes, since the `onnx` package would be needed for nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError
+from assay.files import write_atomic
 
 #: Field numbers in onnx.proto: ModelProto.graph, GraphProto.node and .initializer, and fields of the messages there.
 _GRAPH, _NODE, _INITIALIZER = 7, 1, 5
@@ -27,6 +29,14 @@ class _Field(NamedTuple):
     value: int  # of a varint
     start: int
     stop: int
+
+
+def write_merged(model: Path, delta: Mapping[str, NDArray[Any]], target: Path) -> None:
+    """Write a copy of the directory of an ONNX model with `delta` merged into its weights."""
+    target.mkdir(parents=True, exist_ok=True)
+    for file in sorted(model.iterdir()):
+        data = file.read_bytes()
+        write_atomic(target / file.name, merge_delta(data, delta) if file.suffix == ".onnx" else data)
 
 
 def merge_delta(weights: bytes, delta: Mapping[str, NDArray[Any]]) -> bytes:

