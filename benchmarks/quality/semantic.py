@@ -186,7 +186,8 @@ def _rows(part: str, sources: Sequence[Source], scores: Scores) -> Iterator[Row]
         yield Row(part, "all", row, *_target(part, row))
     if part == VISIBLE:  # its targets are files
         return
-    few = {(s.gold.name, query.id) for s in sources for query in s.gold.queries if _is_few(s.gold, query)}
+    roots = {source.gold.name: open_corpus(source.gold.corpus).root for source in sources}
+    few = {(s.gold.name, query.id) for s in sources for query in s.gold.queries if _is_few(roots[s.gold.name], query)}
     some = chosen(scores, lambda unit: (unit.gold, unit.query) in few)
     for name in engines if some.units else ():
         row = _compare(some, name)
@@ -254,20 +255,20 @@ def _halves(tables: Mapping[str, Scores]) -> tuple[str, ...]:
 
 
 @cache
-def _lines(gold: GoldSet, path: str) -> tuple[str, ...]:
+def _lines(file: Path) -> tuple[str, ...]:
     try:
-        return tuple((open_corpus(gold.corpus).root / path).read_text("utf-8", "replace").split("\n"))
+        return tuple(file.read_text("utf-8", "replace").split("\n"))
     except OSError:
         return ()
 
 
-def _is_few(gold: GoldSet, query: Query) -> bool:
+def _is_few(root: Path, query: Query) -> bool:
     """Tell whether at most FEW of the stems of a query occur in its targets."""
     stems = set(parse_query(next(iter(query.forms.values()))).words)
     found: set[str] = set()
     for target in query.targets:
         span = target.span
-        lines = _lines(gold, span.path)[(span.start or 1) - 1 : span.end]
+        lines = _lines(root / span.path)[(span.start or 1) - 1 : span.end]
         found |= set(parse_query("\n".join(lines)).words)
     return bool(stems) and len(stems & found) <= FEW * len(stems)
 
