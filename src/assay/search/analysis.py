@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from functools import cache
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -20,6 +20,7 @@ from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
 from assay.search.query import (
     WORD_OR_NEWLINE,
+    Tokenizer,
     directory_names,
     find_words,
     stem_name,
@@ -41,13 +42,19 @@ from assay.search.table import (
     names_table,
     range_offsets,
 )
+from assay.syntax.identifiers import CACHE_LIMITS
 from assay.syntax.outline import LineSpan
 
 _NEWLINE: Final = 0  # number of the newline among the distinct words
 _SHIFT: Final = 32  # a key is chunk << 32 | word; both are far below 2**31
 _CHUNK_KIND: Final = {kind: number for number, kind in enumerate(CHUNK_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
-_hash = cache(term_hash)
+_hash = lru_cache(100_000)(term_hash)  # of names that a file uses or defines
+
+
+@lru_cache(100_000)  # of a large repository, about 25 MB; most words occur in many batches
+def _word_hashes(word: str, tokenizer: Tokenizer) -> tuple[int, ...]:
+    return tuple(map(term_hash, word_tokens(word, tokenizer)))
 
 
 def analyze(sources: Iterable[SourceText], config: IndexConfig) -> IndexTable:
@@ -92,10 +99,8 @@ class _Batch:
         self.chunk_count += len(file.chunks)
 
     def _count_body(self, text: str, starts: LongArray, ends: LongArray) -> None:
-        words = self._number_words(WORD_OR_NEWLINE.findall(text))
-        newline = words == _NEWLINE
-        line, words = np.cumsum(newline)[~newline] + 1, words[~newline]
-        first, stop = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
+        line, words = self._number_lines(text)
+        first, stop = np.searchsorted(line, starts - 1), np.searchsorted(line, ends - 1, side="right")
         stop = np.maximum(stop, first)
         chunks = np.arange(len(starts)) + self.chunk_count
         self._add(np.repeat(chunks, stop - first), words[concatenate_ranges(first, stop)], self.config.fields.body)
@@ -110,11 +115,17 @@ class _Batch:
             (fields.name, [" ".join(chunk.names) for chunk in chunks]),
             (fields.scope, [" ".join(chunk.scopes) for chunk in chunks]),
             (fields.signature, [chunk.signature for chunk in chunks]),
-            (fields.doc, [chunk.doc if fields.doc else "" for chunk in chunks]),
+            (fields.doc, [chunk.doc for chunk in chunks]),
         ):
-            chunk_words = [find_words(text) for text in texts]
-            lengths = np.array([len(words) for words in chunk_words], dtype=np.int64)
-            self._add(np.repeat(rows, lengths), self._number_words(list(chain.from_iterable(chunk_words))), weight)
+            if weight:
+                line, words = self._number_lines("\n".join([text.replace("\n", " ") for text in texts]))
+                self._add(line + self.chunk_count, words, weight)
+
+    def _number_lines(self, text: str) -> tuple[LongArray, LongArray]:
+        """Return the line, from 0, and the number of each word of a text."""
+        words = self._number_words(WORD_OR_NEWLINE.findall(text))
+        newline = words == _NEWLINE
+        return np.cumsum(newline)[~newline], words[~newline]
 
     def _number_words(self, words: list[str]) -> LongArray:
         return np.fromiter(map(self.numbers.__getitem__, words), np.int64, len(words))
@@ -172,10 +183,11 @@ class _Batch:
         holders = np.bincount(term, minlength=len(hashes))
         return Postings(hashes[holders > 0], range_offsets(holders[holders > 0]), chunk.astype(np.int32), count)
 
-    def _hash_terms(self, word: str) -> list[int]:
+    def _hash_terms(self, word: str) -> tuple[int, ...]:
         if word == "\n" or (len(word) > self.config.longest_word and word.isascii()):
-            return []
-        return [_hash(term) for term in word_tokens(word, self.config.tokenizer)]
+            return ()
+        hash_terms = _word_hashes if len(word) <= CACHE_LIMITS.characters else _word_hashes.__wrapped__
+        return hash_terms(word, self.config.tokenizer)
 
     def _files(self) -> FileTable:
         sources = self.sources

@@ -185,9 +185,10 @@ def build_table(
         count = min(workers or len(os.sched_getaffinity(0)), count) if can_fork() else 1
     shares = _distribute(files, max(count, 1))
     if len(shares) > 1:  # load grammars before forking, so that children inherit them
-        for language in sorted({file.language for file in files if file.language}):
-            if grammar_name("", language, ""):
-                load_grammar(language)
+        firsts = {(file.language, Path(file.path).suffix): file for file in reversed(files)}
+        for source in _inputs(corpus, list(firsts.values())):
+            if grammar := grammar_name(source.path, source.language, source.text):
+                load_grammar(grammar)
     children = []
     collecting = gc.isenabled()
     gc.disable()  # analysis makes no cycles, and collecting takes an eighth of its time

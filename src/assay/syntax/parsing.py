@@ -234,7 +234,9 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 def repeats_errors(source: bytes, grammar: str) -> bool:
     """Return whether a source is mostly one malformed text, repeated: the time of parsers grows with its square."""
-    if len(source) <= LIMITS.repetition * len(zlib.compress(source, 1)):
+    least = len(source) / LIMITS.repetition
+    # for most code a quarter decides: the whole is not compressed to half as much
+    if len(zlib.compress(source[: len(source) // 4], 1)) > 2 * least or len(zlib.compress(source, 1)) >= least:
         return False
     # without the repetitions in the middle, so that brackets match as in the source
     last = source.rfind(source[LIMITS.head : LIMITS.head + LIMITS.context], LIMITS.head)
