@@ -66,7 +66,7 @@ class Runner:
         own = {
             "ASSAY_INDEX_DIR": str(caches),
             "SEMBLE_CACHE_LOCATION": str(caches if job.task != "index" else self.folder / "empty"),
-            "SEMBLE_INDEX_WORKERS": "0" if job.engine == "semble-bm25-alone" else "2",
+            "SEMBLE_INDEX_WORKERS": "2",
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
         }

@@ -1,8 +1,7 @@
 """One engine, one job, one fresh process: `python -m benchmarks.search.worker '<job as JSON>'` prints its figures.
 
 Caches, memory and imports are its own. semble runs with two index workers, its model loaded before the clock starts
-and its count of saved tokens, a file that it appends to after every query, switched off. "semble-bm25" is semble with
-its dense part patched out: no embedding, no model, and no semantic candidates.
+and its count of saved tokens, a file that it appends to after every query, switched off.
 """
 
 from __future__ import annotations
@@ -81,7 +80,6 @@ class Semble:
     """semble over code, docs and configuration, as Assay reads them."""
 
     model: str
-    alpha: float | None = None
 
     def build(self, root: str) -> Indexed:
         """Index a folder; the cache has another path."""
@@ -101,7 +99,7 @@ class Semble:
 
     def ask(self, index: Indexed, query: str) -> int:
         """Search; gives the number of results."""
-        return len(index.search(query, top_k=10, alpha=self.alpha))
+        return len(index.search(query, top_k=10))
 
     def size(self, index: Indexed) -> tuple[int, int]:
         """Give files and chunks."""
@@ -119,30 +117,12 @@ def make_engine(name: str, model: str) -> Engine:
         _module("assay.search")
         return Assay("span" if name.endswith("span") else "file")
     _module("semble.index.index").save_search_stats = _nothing
-    if name.startswith("semble-bm25"):
-        _leave_out_dense()
-        return Semble(model, alpha=0.0)
     _module("semble.index.dense").load_model(model)
     return Semble(model)
 
 
 def _nothing(*_: object) -> None:
     """Stand in for semble's count of saved tokens."""
-
-
-class _NoModel:
-    """Stands in for a model that is never asked."""
-
-    dim = 1
-
-
-def _leave_out_dense() -> None:
-    """Patch the embedding of chunks and of queries out of semble."""
-    import numpy as np
-
-    _module("semble.index.create").embed_chunks = lambda _, chunks: np.ones((len(chunks), 1), np.float32)
-    _module("semble.index.index").load_model = lambda path=None: (_NoModel(), path)
-    _module("semble.search")._search_semantic = lambda *_: []
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
