@@ -51,8 +51,8 @@ def test_audit_json_holds_every_finding_with_a_command(market, tmp_path):
 def test_page_counts_severities_and_tells_each_that_is_amiss(market):
     audit = audited(specimens.Shallow(), market, replace(SMALL, only=("prefix",)))
     page = to_markdown(audit_document(audit))
-    assert "3 laws checked: 1 broken law, 2 fine." in page
-    assert "## prefix, top 5 of top 10: broken law" in page
+    assert "3 properties checked: 1 violated, 2 ok." in page
+    assert "## prefix, top 5 of top 10: violated" in page
     assert (
         "assay engines query specimen 'add item cart' -k 5\nassay engines query specimen 'add item cart' -k 10" in page
     )
@@ -68,8 +68,8 @@ def page_of(*severities):
 
 def test_page_counts_in_the_plural():
     page = page_of(*[Severity.BROKEN] * 6, *[Severity.WEAKNESS] * 2, Severity.FINE, Severity.FINE)
-    assert "10 laws checked: 6 broken laws, 2 weaknesses, 2 fine." in page
-    assert "1 law checked: 1 weakness." in page_of(Severity.WEAKNESS)
+    assert "10 properties checked: 6 violated, 2 weaknesses, 2 ok." in page
+    assert "1 property checked: 1 weakness." in page_of(Severity.WEAKNESS)
 
 
 def test_checks_are_the_other_ones_only_where_one_was_told_before():

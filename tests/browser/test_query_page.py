@@ -184,11 +184,11 @@ def test_a_page_without_source_and_traces_says_how_to_get_them(browser: Tab, sam
     bare = re.sub(r'<script type="application/gzip" id="data-(sources|traces)">[^<]*</script>', "", text)
     (tmp_path / "bare.html").write_text(bare, encoding="utf-8")
     tab = _open(browser, tmp_path / "bare.html", LINK)
-    for place, command in ((".query-source", "assay report FOLDER"), (".query-trace", "--traces")):
+    for place, command in ((".query-source", "assay report DIR"), (".query-trace", "--traces")):
         (said,) = tab.texts(f"{place} .note")
-        assert said.count("assay report FOLDER") == 1
+        assert said.count("assay report DIR") == 1
         assert command in said
-        assert said.endswith("FOLDER is the directory of the run.")
+        assert said.endswith("DIR is the directory of the run.")
     assert len(tab.all(".ranking")) == 2
     _quiet(tab)
 

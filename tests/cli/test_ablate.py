@@ -91,12 +91,12 @@ def test_test_queries_are_used_up_aloud_and_the_ledger_remembers(small, capsys):
     code, out, err = call(capsys, *ABLATE, *FEW, "--split", "dev,test", "--out", "kept", "--ledger")
     assert code == 0
     assert asked(small / "kept") == {f"q{at}" for at in range(10)}
-    assert "TEST QUERIES ARE USED UP" in out
-    assert "ledger.jsonl: entry 1 to 2: TEST QUERIES ARE USED UP" in err
-    assert err.count("USED UP") == 2  # before the run, and when it is written down
+    assert "Test queries are used up" in out
+    assert "ledger.jsonl: entry 1 to 2: Test queries are used up" in err
+    assert err.count("used up") == 2  # before the run, and when it is written down
     assert [entry.spent for entry in read_ledger(small / "ledger.jsonl").entries] == [("test",), ("test",)]
     _, out, _ = call(capsys, "ledger")
-    assert "Entries 1–2: TEST QUERIES ARE USED UP" in out
+    assert "Entries 1–2: Test queries are used up" in out
     assert re.search(r"\bdev,\s.*\btest\b", out, re.DOTALL)  # may be folded
 
 
@@ -104,7 +104,7 @@ def test_parts_of_the_file_are_taken_and_a_flag_goes_before_them(small, capsys):
     (small / "assay.toml").write_text('[run]\ngold = "gold.yaml"\nsplit = "test"\n')
     code, _, err = call(capsys, "ablate", "--jobs", "1", *FEW, "--out", "kept")
     assert code == 0
-    assert "TEST QUERIES ARE USED UP" in err
+    assert "Test queries are used up" in err
     assert asked(small / "kept") == {"q8", "q9"}
     code, _, err = call(capsys, "ablate", "--jobs", "1", *FEW, "--split", "dev")
     assert (code, err) == (0, "")

@@ -47,7 +47,7 @@ def test_a_change_is_judged_written_down_and_shown(run, capsys):
     assert (code, data["schema"]) == (0, "assay/ledger/1")
     assert data["entries"][0]["title"] == "words count"
     code, out, err = call(capsys, "ledger")
-    assert "USED UP" not in out + err  # only dev queries were asked
+    assert "used up" not in out + err  # only dev queries were asked
     for text in ("1 change tried, 1 accepted", "words count", "accepted", "Rule seed-001", "(n=8)", "noise"):
         assert text in out
     code, out, _ = call(capsys, "ledger", "--markdown")
@@ -180,13 +180,13 @@ def test_a_run_on_queries_for_claims_is_added_with_a_warning_and_marked(run, cap
     code, out, err = call(capsys, *add)
     assert code == 0
     for text in (out, err):
-        assert f"{part.upper()} QUERIES ARE USED UP" in text
+        assert f"{part.capitalize()} queries are used up" in text
     _, data = as_json(capsys, "ledger")
     assert data["entries"][0]["used_up"] == [part]
     _, out, _ = call(capsys, "ledger")
-    assert f"Entry 1: {part.upper()} QUERIES ARE USED UP" in out
+    assert f"Entry 1: {part.capitalize()} queries are used up" in out
     _, out, _ = call(capsys, "ledger", "show", "1")
-    assert "USED UP" in out
+    assert "used up" in out
 
 
 def test_a_run_from_before_the_split_is_marked_by_the_parts_of_now(run, capsys):
@@ -196,7 +196,7 @@ def test_a_run_from_before_the_split_is_marked_by_the_parts_of_now(run, capsys):
     write(run, ["dev"] * 8 + ["test"] * 2)
     code, _, err = call(capsys, "ledger", "add", "before", "--engine", "new", "--baseline", "old")
     assert code == 0
-    assert "TEST QUERIES ARE USED UP" in err
+    assert "Test queries are used up" in err
     assert read_ledger(run / "ledger.jsonl").entries[0].parts == ("dev", "test")
 
 

@@ -181,7 +181,7 @@ def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, ca
     assert code == 0
     assert "Size limit: no source excerpts. `assay report results --max-size" in said
     assert "Source excerpts show" not in said
-    assert "FOLDER" not in said
+    assert " DIR" not in said
 
 
 def test_report_keeps_the_traces_of_the_run(shop_with_results, capsys):

@@ -59,4 +59,4 @@ def test_run_without_a_builtin_engine_has_nothing_to_say():
 def test_corpora_that_were_not_traced_are_said_with_the_command():
     first, then = traced(case(), 3, cheap=True).notes
     assert first == "No traces of gold0: the run records no corpus."
-    assert then.startswith("Traces of good: 0 of 5 queries; `assay report FOLDER --traces 5`")
+    assert then.startswith("Traces of good: 0 of 5 queries; `assay report DIR --traces 5`")

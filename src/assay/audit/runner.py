@@ -117,7 +117,7 @@ _TONES: dict[Severity, Tone] = {
     Severity.NOT_APPLICABLE: "quiet",
     Severity.NOT_TRIED: "warning",
 }
-_PLURALS = {Severity.BROKEN: "broken laws", Severity.WEAKNESS: "weaknesses"}
+_SHOWN = {Severity.BROKEN: "violated", Severity.FINE: "ok"}
 _DETAILED = (Severity.BROKEN, Severity.WEAKNESS)
 
 
@@ -137,13 +137,13 @@ def _blocks(audit: Audit) -> Iterator[Block]:
         yield Paragraph(note, "warning")
     rows: list[list[str | Cell]] = []
     for finding in audit.findings:
-        severity = Cell(finding.severity, _TONES[finding.severity])
+        severity = Cell(_shown(finding.severity), _TONES[finding.severity])
         share = "" if finding.share is None else str(finding.share)
         rows.append([finding.check, finding.law, severity, finding.sentence, share])
-    yield table(["Check", "Law", "Result", "Finding", ">Violations (95% CI)"], rows)
+    yield table(["Check", "Property", "Result", "Finding", ">Violations (95% CI)"], rows)
     problems = [finding for finding in audit.findings if finding.severity in _DETAILED]
     for finding in problems:
-        yield Heading(f"{finding.check}, {finding.law}: {finding.severity}")
+        yield Heading(f"{finding.check}, {finding.law}: {_shown(finding.severity)}")
         sentence = finding.sentence[:1].upper() + finding.sentence[1:]
         yield Paragraph(sentence if sentence.endswith(".") else f"{sentence}.")
         if finding.example:
@@ -157,15 +157,19 @@ def _blocks(audit: Audit) -> Iterator[Block]:
         yield Code("\n".join(dict.fromkeys(commands)))
 
 
+def _shown(severity: Severity) -> str:
+    return _SHOWN.get(severity, severity)
+
+
 def _summary(audit: Audit) -> str:
     counts = {one: sum(finding.severity == one for finding in audit.findings) for one in Severity}
     parts = [
-        f"{count} {severity if count == 1 else _PLURALS.get(severity, severity)}"
+        f"{count} {'weaknesses' if severity == Severity.WEAKNESS and count > 1 else _shown(severity)}"
         for severity, count in counts.items()
         if count
     ]
-    laws = "1 law" if len(audit.findings) == 1 else f"{len(audit.findings)} laws"
-    return f"{laws} checked: {', '.join(parts)}."
+    checked = "1 property" if len(audit.findings) == 1 else f"{len(audit.findings)} properties"
+    return f"{checked} checked: {', '.join(parts)}."
 
 
 def _method(audit: Audit) -> str:
@@ -173,7 +177,7 @@ def _method(audit: Audit) -> str:
     origins = ["of the gold set" if q.origin.startswith("query ") else q.origin for q in audit.questions]
     return (
         f"{len(audit.questions)} ordinary queries ({', '.join(dict.fromkeys(origins))}), k = {settings.get('k')}, "
-        f"seed {settings.get('seed')}, on {audit.files} files. Violations: tried cases that break the law, with the "
+        f"seed {settings.get('seed')}, on {audit.files} files. Violations: cases that violate the property, with the "
         "95% Wilson interval of their share."
     )
 

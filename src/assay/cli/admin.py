@@ -47,7 +47,7 @@ def init_command(args: Namespace) -> None:
     write_atomic(config, starter_config())
     origins = {"history": "commits", "docs": "documents", "rules": "messages", "comments": "comments", "names": "names"}
     counts = ", ".join(f"{count} from {origins[how]}" for how, count in sources.items())
-    few = f"Fewer than {DraftRules.count} drafts: this code and its history have no more. Add your own questions."
+    few = f"Fewer than {DraftRules.count} drafts: this code and its history have no more. Add your own queries."
     blocks: list[Block | str] = [
         f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
         *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),

@@ -194,7 +194,7 @@ VARIED = (
     *EXPERIMENT,
     *QUERIES,
     flag("--jobs N", "Use N processes [default: all processors]", type=NUMBER),
-    flag("--out FOLDER", "Write the run there, as `assay run` does [default: not written]"),
+    flag("--out DIR", "Write the run there, as `assay run` does [default: not written]"),
     JUDGING,
 )
 TIMEOUT = flag("--timeout S", "Stop a query after this many seconds [default: 60]", type=above_zero)

@@ -56,7 +56,7 @@ command(
     flag("--jsonl", "Print the trace as JSON lines, one per result and stage"),
     Group(
         "for a run of the builtin engine, instead of one query",
-        flag("--run FOLDER", "Explain the run in this directory"),
+        flag("--run DIR", "Explain the run in this directory"),
         flag("--missed", "List every missed query"),
         flag("--engine NAME", "Explain this engine, if the run has several builtin ones"),
     ),
@@ -107,12 +107,12 @@ command(
 )
 command(
     "admin:init",
-    """Write a commented assay.toml and a gold file with draft questions about this repository
+    """Write a commented assay.toml and a gold file with draft queries about this repository
 
     The drafts name targets found in the code; rewrite their queries.
     Existing files are not overwritten.
     """,
-    value("folder", "Repository [default: this directory]", nargs="?", default="."),
+    value("folder", "Repository [default: this directory]", nargs="?", default=".", metavar="DIR"),
 )
 command(
     "engines:engines",
@@ -224,7 +224,7 @@ command(
     flag("--threads N", "Limit every engine to this many processors [default: all]", type=shared.COUNT),
     flag("--one-at-a-time", "Open one engine at a time instead of interleaving queries"),
     flag("--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=shared.at_least(2)),
-    flag("--out FOLDER", f"Write the run there {shared.RUN_DEFAULT}"),
+    flag("--out DIR", f"Write the run there {shared.RUN_DEFAULT}"),
     *shared.RUN_OUTPUT,
     flag("--no-references", "Leave out random, keywords and oracle"),
     shared.REQUIRE,
@@ -253,8 +253,8 @@ command(
       assay run --shard 1/4 --out part       (and 2/4, 3/4, 4/4: here, or on other machines)
       assay merge part --out results
     """,
-    value("parts", "Directories with shards, or shard files", nargs="+", metavar="FOLDER|FILE"),
-    flag("--out FOLDER", f"Write the run there {shared.RUN_DEFAULT}"),
+    value("parts", "Directories with shards, or shard files", nargs="+", metavar="DIR|FILE"),
+    flag("--out DIR", f"Write the run there {shared.RUN_DEFAULT}"),
     *shared.RUN_OUTPUT,
 )
 command(
@@ -350,7 +350,7 @@ command(
         "folders",
         "Directories of runs, or directories that contain them [default: that of assay.toml, or this one]",
         nargs="*",
-        metavar="FOLDER",
+        metavar="DIR",
     ),
     flag("--gold SET", "Also serve the review of this gold file"),
     *shared.LISTENING,
@@ -465,7 +465,7 @@ command(
     shared.FINISHED_RUN,
     flag("--engine NEW", "Engine with the change", required=True),
     flag("--baseline OLD", "Engine without the change [with --against: the same name]"),
-    flag("--against FOLDER", "Read OLD from this run"),
+    flag("--against DIR", "Read OLD from this run"),
     flag("--title TEXT", "Describe the change in a few words [default: NEW against OLD]"),
     flag("--allow-changed-corpus", "Compare runs whose corpora differ"),
     shared.JUDGING,
@@ -530,7 +530,7 @@ command(
     flag("-k N", "Request this many results [default: 10]", type=shared.COUNT),
     flag("--repeats N", "Repeat each query this many times [default: 2]", type=shared.COUNT),
     flag("--only LIST", "Run these checks only, comma-separated [default: all]"),
-    flag("--out FOLDER", "Write audit.json and audit.md there"),
+    flag("--out DIR", "Write audit.json and audit.md there"),
 )
 command(
     "train:train",
@@ -549,14 +549,14 @@ command(
     difference to DIR/delta.assay and, if the model is installed (assay model install), the sum to DIR/encoder. An
     interrupted training continues from its last checkpoint.
     """,
-    value("folder", "Directory that contains Git repositories", nargs="?"),
+    value("folder", "Directory that contains Git repositories", nargs="?", metavar="DIR"),
     flag("--adapt REPO", "Adapt a model to this repository and test whether it is better"),
     flag("--from MODEL", "Adapt this model [default: the bundled one]", dest="start"),
     flag("--encoder BASE", "Train a low-rank delta of this contextual encoder instead (needs PyTorch)"),
     flag("--out DIR", "Write the model and intermediate files there", required=True),
     flag("--recipe FILE", "Read settings from this TOML file"),
     flag("--exclude FILE", "Skip the repositories listed there, one URL or owner/name per line"),
-    flag("--exclude-corpora FOLDER", "Skip code that occurs in the repositories there"),
+    flag("--exclude-corpora DIR", "Skip code that occurs in the repositories there"),
     flag("--seed N", "Seed the training, instead of the recipe's seed; not mining", type=shared.NUMBER),
     flag("--workers N", "Mine with N processes [default: one per core]", type=shared.COUNT),
 )
@@ -632,7 +632,7 @@ command(
 command(
     "run:demo",
     "Benchmark the built-in engines on the Python standard library, offline",
-    flag("--out FOLDER", "Write the run there", default="demo-results"),
+    flag("--out DIR", "Write the run there", default="demo-results"),
     shared.FULL,
 )
 command(

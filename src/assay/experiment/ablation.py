@@ -196,4 +196,4 @@ def select_queries(
 def spent_warning(parts: Sequence[str]) -> str:
     """Return the warning that queries of `parts` can no longer confirm a change."""
     named = " and ".join(parts)
-    return f"{named.upper()} QUERIES ARE USED UP: changes chosen with them cannot be confirmed on {named} queries."
+    return f"{named.capitalize()} queries are used up: changes chosen with them cannot be confirmed on {named} queries."

@@ -242,7 +242,7 @@ class _Sides:
         run = f"`assay run --repeat {_REPEATS} --out"
         if self.old is not None and self.old.is_file:
             return f"{run} repeats`, then `assay gate repeats --write-baseline {self.old.name}`"
-        return f"{run} FOLDER`, then `assay gate RESULTS --against FOLDER`"
+        return f"{run} DIR`, then `assay gate RESULTS --against DIR`"
 
 
 def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
@@ -310,7 +310,7 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
         detail += f"; an unchanged engine may lose up to {lucky:.3f} against a lucky baseline, "
         detail += sides.repeat_advice
     elif doubtful:
-        shown = "any" if row.mde is None else f"a difference below {row.mde_text}"
+        shown = "any difference" if row.mde is None else f"a difference below {row.mde_text}"
         detail += f"; the set is too small to detect {shown}, the margin is {claim.margin:g}"
     elif row.verdict is Verdict.INCONCLUSIVE and row.differing:
         detail += "; no query is worse"

@@ -108,7 +108,7 @@ def _tune_numbers(outcome: TuneOutcome) -> Table:
         ["tuned, on held-out halves (honest)", f"{outcome.honest.mean:.3f}", format_interval(outcome.honest.interval)],
         ["default, on the same queries", f"{outcome.default.mean:.3f}", format_interval(outcome.default.interval)],
         ["tuned − default (honest)", f"{gain.difference:+.3f}", signed_ends(gain.interval)],
-        ["tuned, on the choosing halves (apparent)", f"{apparent:.3f}", ""],
+        ["tuned, on the selecting halves (apparent)", f"{apparent:.3f}", ""],
         [
             "optimism: apparent − honest",
             f"{outcome.optimism.difference:+.3f}",

@@ -219,7 +219,7 @@ def test_single_run_of_a_noisy_engine_is_warned_of_as_a_baseline_with_the_comman
     old, new = seen(*noisy_runs(rng, 1), name="old"), seen(*noisy_runs(rng, 3))
     (warning,) = (check for check in gated(old, new).checks if check.what == "mine: baseline repeated")
     assert (warning.passed, warning.warning) == (True, True)
-    assert "`assay run --repeat 5 --out FOLDER`, then `assay gate RESULTS --against FOLDER`" in warning.detail
+    assert "`assay run --repeat 5 --out DIR`, then `assay gate RESULTS --against DIR`" in warning.detail
     file = replace(old, name="base.json", is_file=True)
     (warning,) = (check for check in gated(file, new).checks if check.what == "mine: baseline repeated")
     assert "`assay gate repeats --write-baseline base.json`" in warning.detail
@@ -234,7 +234,7 @@ def test_unknown_noise_is_a_quiet_hint_and_only_where_rankings_differ():
     old, new = seen(run_of(RANKS), name="old"), seen(run_of([2, *RANKS[1:]]))
     (hint,) = gated(old, new).hints
     assert "Neither side was repeated" in hint
-    assert "`assay run --repeat 5 --out FOLDER`" in hint
+    assert "`assay run --repeat 5 --out DIR`" in hint
     assert hint in to_markdown(gate_document(gated(old, new))).replace("\\", "")
     assert gated(old, seen(run_of(RANKS))).hints == ()
     assert gated(old, seen(run_of(RANKS), run_of([2, *RANKS[1:]]))).hints == ()

@@ -47,9 +47,9 @@ export function spanNodes(span) {
 
 const COMMAND = "`assay report ";
 const RESTORE_HINTS = {
-  rankings: "The rankings are not in this file: `assay report FOLDER` adds them.",
-  sources: "No source is in this file: `assay report FOLDER` adds it if the code is unchanged since the run.",
-  traces: "No trace is in this file: `assay report FOLDER --traces 40` reruns the builtin engine to add some.",
+  rankings: "The rankings are not in this file: `assay report DIR` adds them.",
+  sources: "No source is in this file: `assay report DIR` adds it if the code is unchanged since the run.",
+  traces: "No trace is in this file: `assay report DIR --traces 40` reruns the builtin engine to add some.",
 };
 
 /** Render why a data block is not in the page and which command adds it. */
@@ -62,5 +62,5 @@ export function omissionNote(data, block, lead = "") {
   const reasons = data.summary.left_out.filter((omission) => omission.block === block).map(({ text }) => text);
   const hasCommand = data.live || reasons.some((text) => text.includes(COMMAND));
   const text = [lead, ...reasons, hasCommand ? "" : RESTORE_HINTS[block]].filter(Boolean).join(" ");
-  return h("p.note", prose(text), text.includes(`${COMMAND}FOLDER`) ? " FOLDER is the directory of the run." : null);
+  return h("p.note", prose(text), text.includes(`${COMMAND}DIR`) ? " DIR is the directory of the run." : null);
 }

@@ -75,7 +75,7 @@ function noRuns() {
     h("p", "There is no run here yet."),
     h("p", [
       ["Create one with ", h("code", "assay run --out results"), ", or name another directory: "],
-      [h("code", "assay serve FOLDER"), ". This page refreshes when you come back to it."],
+      [h("code", "assay serve DIR"), ". This page refreshes when you come back to it."],
     ]),
   ]);
 }

@@ -48,7 +48,7 @@ command(
     assay gold mine --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
     assay gold mine --propose --endpoint URL --model NAME    queries of a model, all locations checked
 
-    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review
+    Proposals wait in gold.review/ beside the set until reviewers vote (`assay gold review`).
     With --shell, --transcript or --propose, other sources need --from. Only the words of a query are kept from
     histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
     before you share them.

@@ -158,7 +158,7 @@ def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *
             break
         info(args, f"expected one of {', '.join(values)}, got '{answer}'")
     if matches[0] == _REWORD:
-        text = _ask_line("new question: ")
+        text = _ask_line("new query: ")
         return None if text is None else VoteInput(item, _REWORD if text else "", text)
     if reason:
         return VoteInput(item, matches[0], reason)

@@ -264,7 +264,7 @@ def _trace_notes(chosen: TraceSelection, traces: Traces, most: int) -> Iterator[
         wanted = USUAL_TRACES if most <= 0 else total
         yield (
             f"Traces of {chosen.engine}: {made:,} of {count(total, 'query', 'queries')}; "
-            f"`assay report FOLDER --traces {wanted}` adds more."
+            f"`assay report DIR --traces {wanted}` adds more."
         )
     if chosen.sealed:
         yield f"{count(chosen.sealed, 'sealed query has', 'sealed queries have')} no trace."

@@ -79,7 +79,7 @@ def build_page(
         least = len(made.data)
     raise TooSmallError(
         f"report.html needs at least {_size_text(least)}, the maximum size is {_size_text(limits.max_bytes)}",
-        hint=f"use `assay report FOLDER --max-size {_size_text(least)}`",
+        hint=f"use `assay report DIR --max-size {_size_text(least)}`",
     )
 
 
@@ -142,11 +142,11 @@ class _Draft:
     def _omissions(self, portions: int, *, scores: bool, traced: bool) -> Iterator[tuple[str, str]]:
         """Yield what the page leaves out: the block, and a sentence."""
         limits, plan = self._limits, self._plan
-        larger = f"`assay report FOLDER --max-size {_size_text(2 * limits.max_bytes)}` includes more."
+        larger = f"`assay report DIR --max-size {_size_text(2 * limits.max_bytes)}` includes more."
         if not limits.source:
             yield "sources", "Source excerpts are turned off."
         elif self._texts is None:
-            yield "sources", "No source excerpts: the corpora were not opened. `assay report FOLDER` includes them."
+            yield "sources", "No source excerpts: the corpora were not opened. `assay report DIR` includes them."
         elif plan.portions and not portions:
             yield "sources", f"Size limit: no source excerpts. {larger}"
         else:
@@ -200,8 +200,8 @@ def _size_text(size: int) -> str:
 
 
 def in_folder(text: str, directory: str | Path) -> str:
-    """Replace FOLDER in the `assay report` commands of a sentence by the directory of the run."""
-    return text.replace("`assay report FOLDER", f"`assay report {directory}")
+    """Replace DIR in the `assay report` commands of a sentence by the directory of the run."""
+    return text.replace("`assay report DIR", f"`assay report {directory}")
 
 
 @dataclass(frozen=True, slots=True)
