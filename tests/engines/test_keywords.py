@@ -18,6 +18,7 @@ from assay.engines.base import MeasuredSession
 from assay.engines.normalize import read_reply
 from assay.engines.references import (
     FileCounter,
+    FileWords,
     GitCounter,
     IndexCounter,
     RipgrepCounter,
@@ -111,7 +112,7 @@ def test_keywords_points_to_the_densest_window(corpus_of: CorpusOf) -> None:
 def test_densest_window_prefers_distinct_words_then_matches_then_the_first(
     text: str, size: int, window: tuple[int, int]
 ) -> None:
-    assert densest_window(text.encode(), ["a", "b"], size) == window
+    assert densest_window(FileWords(text.encode()), ["a", "b"], size) == window
 
 
 @given(st.text(alphabet="ab \n", max_size=40), st.integers(1, 5))
@@ -122,7 +123,7 @@ def test_densest_window_equals_trying_every_line(text: str, size: int) -> None:
         part = "\n".join(lines[start : start + size])
         return sum(word in part for word in "ab"), part.count("a") + part.count("b")
 
-    first, last = densest_window(text.encode(), ["a", "b"], size)
+    first, last = densest_window(FileWords(text.encode()), ["a", "b"], size)
     if "a" in text or "b" in text:
         assert richness(first - 1) == max(richness(start) for start in range(len(lines)))
         assert first <= last < first + size

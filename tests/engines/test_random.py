@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.normalize import read_reply
-from assay.engines.references import random_keys
+from assay.engines.references import random_digests
 from assay.types import Corpus, Hit
 from tests.properties import examples
 
@@ -26,9 +26,9 @@ def test_random_is_decided_by_seed_and_query(corpus_of: CorpusOf) -> None:
 
 
 def test_random_does_not_depend_on_the_process() -> None:
-    code = "from assay.engines.references import random_keys; print(random_keys(3, 'wörter', 'a.py'))"
-    expected = str(random_keys(3, "wörter", "a.py"))
-    assert random_keys(3, "wörter", "a.py") != random_keys(3, "wörter", "b.py")
+    code = "from assay.engines.references import random_digests; print(random_digests(3, 'wörter', ['a.py']))"
+    expected = str(random_digests(3, "wörter", ["a.py"]))
+    assert random_digests(3, "wörter", ["a.py"]) != random_digests(3, "wörter", ["b.py"])
     for hash_seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True

@@ -11,10 +11,12 @@ import heapq
 import os
 import re
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -30,7 +32,7 @@ from assay.settings import read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.symbols import extract_symbols, find_symbol
 from assay.syntax.text import line_bytes, split_lines
-from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
+from assay.types import Corpus, EngineRole, Hit, Span, Suite, Symbol, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,8 @@ class RandomEngine(EngineDefaults):
         paths, window = sorted(file.path for file in corpus.files), self.settings.window
 
         def search(query: str, k: int) -> tuple[Hit, ...]:
-            keys = {path: random_keys(self.settings.seed, query, path) for path in paths}
-            first = heapq.nsmallest(max(k, 0), paths, key=lambda path: (keys[path][0], path))
-            return tuple(random_window(path, keys[path][1]) for path in first)
+            order = sorted(zip(random_digests(self.settings.seed, query, paths), paths, strict=True))
+            return tuple(random_window(path, int.from_bytes(digest[16:], "big")) for digest, path in order[: max(k, 0)])
 
         def random_window(path: str, number: int) -> Hit:
             lines = len(line_bytes(read_text(corpus, path)))
@@ -69,10 +70,15 @@ class RandomEngine(EngineDefaults):
         return FunctionSession(search)
 
 
-def random_keys(seed: int, query: str, path: str) -> tuple[int, int]:
+def random_digests(seed: int, query: str, paths: Sequence[str]) -> list[bytes]:
     # not `hash`, which differs between processes
-    digest = hashlib.sha256(f"{seed}\0{query}\0{path}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
+    start = hashlib.sha256(f"{seed}\0{query}\0".encode("utf-8", "surrogatepass")).copy
+    digests = []
+    for path in paths:
+        digest = start()
+        digest.update(path.encode("utf-8", "surrogatepass"))
+        digests.append(digest.digest())
+    return digests
 
 
 def make_random(settings: Mapping[str, object], context: EngineContext) -> RandomEngine:
@@ -101,6 +107,12 @@ class OracleEngine(EngineDefaults):
         """Open a session that returns the targets in existing files, by descending grade, without duplicates."""
         languages = {file.path: file.language for file in corpus.files}
         listed = ListedPaths(corpus)  # finds the file of a symbolic link
+
+        @cache
+        def symbols_of(path: str) -> tuple[Sequence[Symbol], Sequence[str]]:
+            text = read_text(corpus, path)
+            return extract_symbols(path, text, languages[path]), split_lines(text)
+
         targets: dict[str, list[Target]] = {}
         for query in (query for gold in self.suite.golds if gold.corpus == corpus.spec for query in gold.queries):
             for text in query.forms.values():
@@ -120,9 +132,7 @@ class OracleEngine(EngineDefaults):
                 return []
             if target.symbol is None or target.span.start is not None:
                 return [replace(target.span, path=path)]
-            text = read_text(corpus, path)
-            symbols = extract_symbols(path, text, languages[path])
-            symbol = find_symbol(target.symbol, symbols, split_lines(text), path)
+            symbol = find_symbol(target.symbol, *symbols_of(path), path)
             return [Span(path, symbol.start, symbol.end)] if symbol else []
 
         return FunctionSession(search)
@@ -138,6 +148,9 @@ def make_oracle(settings: Mapping[str, object], context: EngineContext) -> Oracl
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
     argument_bytes: int = 200_000  # bytes of paths in one command line: the smallest common system limit is 256 KiB
+    files: int = 256  # whose words are kept: about 200 KB each, and most results are in few large files
+    # bytes of distinct words: with those of a corpus (2.6 MB for the standard library), trigrams are 10 times faster
+    scanned_bytes: int = 100_000
     seconds: float = 120.0  # seconds for one run of a tool, even after its query was abandoned
     # bytes of output: git lists every tracked file, and a million paths of 100 bytes must fit
     process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
@@ -148,6 +161,7 @@ IntArray = NDArray[np.intp]
 _HINT = 'set backend = "python"'
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
+_WORDS_AND_LINES = re.compile(rb"\w+|\n")
 
 
 class FileCounter:
@@ -190,30 +204,87 @@ class IndexCounter(FileCounter):
     """
 
     @cached_property
-    def _index(self) -> tuple[bytes, IntArray, list[tuple[list[int], list[int]]], list[str]]:
-        """Return the words between newlines, their ends, the files and counts of each, and files with other text."""
-        postings: dict[bytes, tuple[list[int], list[int]]] = {}
-        other = []
+    def _index(self) -> tuple[WordRows, IntArray, IntArray, list[str]]:
+        """Return a row for each word of each file, the files and counts of the rows, and files with other text."""
+        numbers = _numbering()
+        ids, files, counts, other = array("q"), array("q"), array("q"), []
         for number, path in enumerate(self._paths):
             data = read_bytes(self._corpus, path).lower()
             if not data.isascii():
                 other.append(path)
-            for word, count in Counter(_ASCII_WORD.findall(data)).items():
-                files, counts = postings.setdefault(word, ([], []))
-                files.append(number)
-                counts.append(count)
-        ends = np.cumsum([len(word) + 1 for word in postings], dtype=np.intp)
-        return b"\n".join(postings), ends, [*postings.values()], other
+            words = Counter(_ASCII_WORD.findall(data))
+            ids.extend(map(numbers.__getitem__, words))
+            files.extend(repeat(number, len(words)))
+            counts.extend(words.values())
+        rows = WordRows(numbers, np.array(ids, np.intp))
+        return rows, np.array(files, np.intp), np.array(counts, np.intp), other
 
     def count(self, word: str) -> Mapping[str, int]:
-        words, ends, postings, other = self._index
+        words, files, counts, other = self._index
         if not word.isascii():
             return self.count_in(other, word)
-        total = np.zeros(len(self._paths), np.intp)
-        for number in np.searchsorted(ends, _positions(word.encode(), words), side="right").tolist():
-            files, counts = postings[number]  # once for each occurrence in the word
-            total[files] += counts
-        return {self._paths[at]: int(total[at]) for at in np.flatnonzero(total)}
+        rows = words.containing(word)
+        total = np.bincount(files[rows], counts[rows], len(self._paths))
+        at = np.flatnonzero(total)
+        return dict(zip(map(self._paths.__getitem__, at.tolist()), total[at].astype(np.intp).tolist(), strict=True))
+
+
+def _numbering() -> defaultdict[bytes, int]:
+    """Return a mapping that numbers its keys in the order of their first use."""
+    numbers: defaultdict[bytes, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+class WordRows:
+    """Rows with a word each, found by a part of the word."""
+
+    def __init__(self, words: Collection[bytes], ids: IntArray) -> None:
+        self._text = b"\n".join(words)
+        self._ends = np.cumsum([len(word) + 1 for word in words], dtype=np.intp)
+        self._rows = np.argsort(ids, kind="stable")  # by word
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=len(words)))])
+
+    def containing(self, word: str) -> IntArray:
+        """Return the rows of the words that contain an ASCII word, once for each occurrence without overlaps."""
+        small = len(self._text) <= LIMITS.scanned_bytes
+        found = _positions(word.encode(), self._text) if small else self._find(word.encode())
+        numbers = np.searchsorted(self._ends, found, side="right").tolist()
+        parts = [self._rows[self._starts[number] : self._starts[number + 1]] for number in numbers]
+        return np.concatenate([np.empty(0, np.intp), *parts])
+
+    @cached_property
+    def _trigrams(self) -> tuple[NDArray[np.uint8], NDArray[np.uint32], IntArray]:
+        """Return the text, and the sorted codes of its trigrams with their positions."""
+        text = np.frombuffer(self._text + b"\0\0", np.uint8)
+        first, second, third = (text[at : at + len(self._text)].astype(np.uint32) for at in range(3))
+        codes: NDArray[np.uint32] = (first << np.uint32(16)) | (second << np.uint32(8)) | third
+        order = np.argsort(codes, kind="stable")
+        return text, codes[order], order
+
+    def _find(self, word: bytes) -> IntArray:
+        """Return the same positions as `_positions`."""
+        text, codes, positions = self._trigrams
+        parts = [word[at : at + 3] for at in range(max(1, len(word) - 2))]
+        low, high = ([int.from_bytes(part.ljust(3, byte), "big") for part in parts] for byte in (b"\0", b"\xff"))
+        first = np.searchsorted(codes, np.array(low, np.uint32))
+        last = np.searchsorted(codes, np.array(high, np.uint32), side="right")
+        rarest = int(np.argmin(last - first))
+        found = np.sort(positions[first[rarest] : last[rarest]]) - rarest
+        found = found[(found >= 0) & (found + len(word) <= len(self._text))]
+        for at, byte in enumerate(word):
+            found = found[text[found + at] == byte]
+        if not np.any(np.diff(found) < len(word)):
+            return found
+        kept = [-len(word)]
+        for start in found.tolist():
+            if start >= kept[-1] + len(word):
+                kept.append(start)
+        return np.array(kept[1:], np.intp)
+
+
+def _positions(word: bytes, text: bytes) -> IntArray:
+    return np.array([match.start() for match in re.finditer(re.escape(word), text)], np.intp)
 
 
 def _fold(data: bytes) -> str:
@@ -283,22 +354,36 @@ class GitCounter(FileCounter):
         return self.count_in((*sorted(matching), *self._untracked), word)
 
 
-def densest_window(data: bytes, words: Sequence[str], size: int) -> tuple[int, int]:
+class FileWords:
+    """The lines of each word of a lowercase file."""
+
+    def __init__(self, data: bytes) -> None:
+        numbers = _numbering()
+        tokens = [b"\n", *_WORDS_AND_LINES.findall(data)]
+        ids = np.fromiter(map(numbers.__getitem__, tokens), np.intp, len(tokens))
+        self._lines = np.cumsum(ids == 0)
+        self._rows = WordRows(numbers, ids)
+        self._data = b"" if data.isascii() else data
+        self.last = max(1, int(self._lines[-1]) - data.endswith(b"\n"))  # an empty file is shown as its first line
+
+    def lines(self, word: str) -> IntArray:
+        """Return the line of each occurrence of a word, in order."""
+        if word.isascii():
+            return np.sort(self._lines[self._rows.containing(word)])
+        newlines = np.flatnonzero(np.frombuffer(self._data, np.uint8) == ord("\n"))
+        return np.searchsorted(newlines, _positions(word.encode(), self._data)) + 1
+
+
+def densest_window(file: FileWords, words: Sequence[str], size: int) -> tuple[int, int]:
     """Return the first and last line of the best window: most distinct words, then most occurrences, then earliest."""
-    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    occurrences = [np.searchsorted(newlines, _positions(word.encode(), data)) + 1 for word in words]
+    occurrences = [file.lines(word) for word in words]
     starts = np.unique(np.concatenate([np.empty(0, np.intp), *occurrences]))
     best_line = 1
     if starts.size:
         counts = [np.searchsorted(lines, starts + size) - np.searchsorted(lines, starts) for lines in occurrences]
         matches, distinct = np.sum(counts, axis=0), np.count_nonzero(counts, axis=0)
         best_line = int(starts[np.lexsort((starts, -matches, -distinct))[0]])
-    last = max(1, newlines.size + (not data.endswith(b"\n")))  # an empty file is shown as its first line
-    return best_line, min(best_line + size - 1, last)
-
-
-def _positions(word: bytes, data: bytes) -> IntArray:
-    return np.array([match.start() for match in re.finditer(re.escape(word), data)], np.intp)
+    return best_line, min(best_line + size - 1, file.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +429,7 @@ class KeywordsSession:
         self._corpus = corpus
         self._counter = counter
         self._count = lru_cache(settings.cached_words)(counter.count)
+        self._words = lru_cache(LIMITS.files)(self._read_words)
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
         words = query_keywords(query, self._settings.shortest)
@@ -356,17 +442,20 @@ class KeywordsSession:
         ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
         hits = []
         for path in ranked:
-            data = read_bytes(self._corpus, path).lower()
-            data = data if data.isascii() else _fold(data).encode()
-            start, end = densest_window(data, words, self._settings.window)
+            start, end = densest_window(self._words(path), words, self._settings.window)
             hits.append(Hit(path, start, end, distinct[path] + total[path] / (total[path] + 1)))
         return tuple(hits)
+
+    def _read_words(self, path: str) -> FileWords:
+        data = read_bytes(self._corpus, path).lower()
+        return FileWords(data if data.isascii() else _fold(data).encode())
 
     def usage(self) -> SessionUsage:
         return SessionUsage(peak_bytes=self._counter.tracker.peak_bytes)
 
     def close(self) -> None:
         self._count.cache_clear()
+        self._words.cache_clear()
 
 
 def query_keywords(query: str, shortest: int) -> list[str]:
