@@ -35,6 +35,7 @@ from assay.types import EngineRun, Ranking, Run
 _PYCKLE = re.compile(r'\s*\{\s*("mrr_at_10"\s*:[^,]*,\s*)?"results"\s*:')
 
 
+@paused_gc()
 def gate_command(args: Namespace) -> int:
     require_flag(args, "github", "no_comment")
     args.results = args.results or [default_results(args)]

@@ -99,7 +99,7 @@ def score_command(args: Namespace) -> None:
             write_reports(results, loaded.case, Path(args.results), parquet=args.parquet, page=page)
         info(args, f"written to {args.results}/")
     blocks: list[Block] = []
-    data = results_json(results)
+    data = results_json(results) if args.json else {}
     if args.exclude_pooled:
         blocks, unpooled = unpooled_section(run, claim, results)
         blocks.append(Heading("With all labels"))
@@ -211,6 +211,7 @@ def _command_line(args: Namespace, *more: str) -> str:
     return shlex.join(words)
 
 
+@paused_gc()
 def compare_command(args: Namespace) -> int:
     require_flag(args, "bootstrap", "out")
     compared = _compare(args)

@@ -307,22 +307,22 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
 
     After the recall-under-budget curves of semble's token_efficiency.py, but a hit may be read in part.
     """
-    values, lengths = grid.blank(), LineLengths(grid.run)
+    values, lengths, files = grid.blank(), LineLengths(grid.run), dict[int, frozenset[str]]()
     for cell, gold, targets in _cells_with_targets(grid, measure):
-        files = {target.span.path for target in targets}
-        positions = [position for position, hit in enumerate(cell.hits) if hit.path in files]
-        budget = cast("int", measure["tokens"])
-        read: list[Span] = []
-        for position in range(positions[-1] + 1 if positions else 0):  # lower hits are in no target's file
-            cost = lengths.cost(gold, cell, position)
-            if position in positions:
-                part = cost.span if cost.tokens <= budget else cost.cut(budget)
-                read += [part] if part else []
-            budget -= cost.tokens
+        if cell.unit not in files:
+            files[cell.unit] = frozenset(target.span.path for target in targets)
+        positions = [position for position, hit in enumerate(cell.hits) if hit[0] in files[cell.unit]]
+        budget, start, reached = cast("int", measure["tokens"]), 0, set[int]()
+        for position in positions:  # the other hits are in no target's file
+            budget -= sum([lengths.cost(gold, cell, other).tokens for other in range(start, position)])
             if budget <= 0:
                 break
-        reached = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
-        values[cell.engine, cell.unit] = reached / len(targets)
+            cost, start = lengths.cost(gold, cell, position), position + 1
+            part = cost.span if cost.tokens <= budget else cost.cut(budget)
+            if part:
+                reached |= {at for at, target in enumerate(targets) if part.common_lines(target.span) > 0}
+            budget -= cost.tokens
+        values[cell.engine, cell.unit] = len(reached) / len(targets)
     return values
 
 
@@ -401,9 +401,10 @@ class LineLengths:
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
         """Return the cost of one hit; without line lengths of its file, from its recorded tokens or its snippet."""
         hit = cell.hits[position]
-        key = (gold, hit.path, hit.start, hit.end)
-        if key in self._known:
-            return self._known[key]
+        key = (gold, *hit[:3])
+        known = self._known.get(key)
+        if known is not None:
+            return known
         lengths = self._lines[gold].get(hit.path)
         if lengths is None:
             if position < len(cell.tokens):
