@@ -15,3 +15,13 @@ def test_demo_measures_the_shipped_engines_and_leaves_a_report(shop, small_libra
     run = read_run(shop / "demo-results")
     assert {"builtin", "keywords", "random", "oracle"} == {engine.name for engine in run.engines}
     assert run.suite.golds[0].name == "stdlib"
+
+
+def test_a_second_demo_measures_nothing(shop, small_library, capsys):
+    assert main(["demo"]) == 0
+    first, card = read_run(shop / "demo-results"), capsys.readouterr().out
+    assert main(["demo"]) == 0
+    again = capsys.readouterr()
+    assert "measured earlier on this machine" in again.err
+    assert again.out == card
+    assert read_run(shop / "demo-results").engines == first.engines

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.cli.arguments import reject_flags, require_flag
 from assay.cli.options import claim_for, default_results, log_run_access, read_results
-from assay.cli.output import emit, emit_blocks, log, pluralize
+from assay.cli.output import emit, emit_blocks, log, paused_gc, pluralize
 from assay.errors import AssayError, ConfigError, NotComparableError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
 from assay.files import read_utf8

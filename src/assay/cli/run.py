@@ -11,7 +11,17 @@ from pathlib import Path
 from assay.cli.arguments import reject_flags
 from assay.cli.main import build_parser
 from assay.cli.options import claim_flags, default_results, load_experiment, question_flags, report_plan, split_list
-from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, show_progress, warn
+from assay.cli.output import (
+    emit,
+    emit_blocks,
+    emit_results,
+    info,
+    paused_gc,
+    pluralize,
+    print_error,
+    show_progress,
+    warn,
+)
 from assay.corpus.file_types import detect_type, kind_globs
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
@@ -158,8 +168,11 @@ def _run_shard(args: Namespace, spec: Spec, suite: Suite) -> None:
     info(args, f"shard {shard}, {cells}, written to {path}; when all shards are written: assay merge {directory}")
 
 
-def _run(args: Namespace, spec: Spec, suite: Suite) -> int:
-    """Run a checked configuration, once or --repeat times, and report the results."""
+def _run(args: Namespace, spec: Spec, suite: Suite, *, keep: bool = False) -> int:
+    """Run a checked configuration, once or --repeat times, and report the results.
+
+    With `keep`, the cells stay in the results directory, so that the same run takes seconds from then on.
+    """
     level = level_of(spec.analysis_plan().primary)
     thresholds = [parse_threshold(text, level) for text in args.require]
     threshold_measures(thresholds, spec.k)  # report errors before anything runs
@@ -181,6 +194,8 @@ def _run(args: Namespace, spec: Spec, suite: Suite) -> int:
             completed = _execute(args, spec, suite, how)
         declared = retained_engines(spec, suite)
         written.append(_write_run(args, completed, spec.analysis_plan(), directory, declared, page))
+        if not keep:
+            completed.results.finish()
         runs.append(completed.run)
     missed = _check_thresholds(thresholds, runs, spec) if thresholds else []
     data = {"missed_thresholds": missed} if thresholds else {}
@@ -217,6 +232,8 @@ def _execute(args: Namespace, spec: Spec, suite: Suite, how: ExecutionOptions) -
     if not completed.run.header.timed:
         cells, cached = len(completed.results.cells), len(completed.results.cached)
         info(args, f"{pluralize(cells, 'cell')}: {cached} cached, {cells - cached} run now")
+    elif len(completed.results.cached) == len(completed.results.cells):
+        info(args, "measured earlier on this machine; to measure again, delete the results directory")
     return completed
 
 
@@ -226,6 +243,7 @@ def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
     return report_plan(args, spec)
 
 
+@paused_gc()
 def _write_run(
     args: Namespace,
     completed: RunOutcome,
@@ -245,7 +263,6 @@ def _write_run(
     )
     if not completed.run.header.timed:
         write_timings(directory, completed.results.timings())
-    completed.results.finish()
     return written
 
 
@@ -288,6 +305,7 @@ def merge_command(args: Namespace) -> int:
     merged = merge_shards(Path(part) for part in args.parts)
     completed = RunOutcome(assemble(merged.summary, merged.results), merged.results)
     written = _write_run(args, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
+    completed.results.finish()
     _report_run(args, written, directory, {})
     return _check_answered(args, [completed.run])
 
@@ -295,4 +313,4 @@ def merge_command(args: Namespace) -> int:
 def demo_command(args: Namespace) -> int:
     spec, suite = check(Spec(gold=("stdlib",), engines={"builtin": "builtin"}, out=args.out)), load_gold("stdlib")
     flags = build_parser(["run"]).parse_args(["run", "--allow-missing"])
-    return _run(Namespace(**vars(flags) | vars(args)), resolve_level(spec, suite), suite)
+    return _run(Namespace(**vars(flags) | vars(args)), resolve_level(spec, suite), suite, keep=True)
