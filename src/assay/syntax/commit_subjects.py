@@ -25,7 +25,8 @@ _NO_BEHAVIOR: Final = re.compile(
     r"|nit|oops|attempt|try|temporar\w*|address|apply|respond|follow|update|upgrade|switch|start|begin|finish|tests?"
     r"|deprecate|unused|make \w+ (?:private|public|internal|happy)|merge|sync)\b"
     r"|\b(?:tests?|testing|coverage|ci|benchmarks?|bench|examples?|review|feedback|suggestions?|imports?|msrv|nightly"
-    r"|edge cases?|missing|typings?|types?|typed"
+    r"|edge cases?|(?:add|fix|include)(?:s|ed|ing)? (?:an? |the |some )?missing|typings?|typed"
+    r"|(?<!content[ -])(?<!mime )(?<!media )(?<!file )(?<!data )(?<!column )types?"
     r"|python ?[23]|py[23]\d?|rust ?\d|deps?|dependenc\w+|crates?|packag(?:e|ing)|compile|compilation|builds?|makefile"
     r"|docs?|doc|docstring|regression|version|todo|cleanups?|renam\w+|unused|deprecat\w+|edition|pylint|pyright)\b",
     re.IGNORECASE,

@@ -12,7 +12,7 @@ from assay.errors import SetupError
 from assay.gold.code_index import CodeIndex, DefinitionRef, SampleSize, is_peripheral, name_key, stem_all
 from assay.gold.mining.docs import ABSTRACT, mine_docs
 from assay.gold.mining.history import names_target, rank_history
-from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, MIN_TARGET_LINES, Intent, normalize
+from assay.gold.mining.intake import MAX_LEAKAGE, MIN_TARGET_LINES, Intent, normalize
 from assay.gold.mining.questions import VERBS, is_query_length, lower_first, stands_alone, word_set
 from assay.gold.mining.rewording import reword
 from assay.gold.query_properties import copied_share, is_copied, leakage, longest_run
@@ -25,14 +25,15 @@ from assay.types import Span, Target
 class DraftRules:
     count: int = 30  # results from fewer queries are unreliable
     fewest: int = 5  # with fewer, names of definitions are used too
-    per_target: int = 2  # maximum drafts with the same first target
+    per_target: int = 3  # maximum drafts with the same first target
     messages: float = 0.34  # share of questions about messages, which any text search answers; more if all else is used
     comments: float = 0.34  # maximum share of questions from reworded comments, which read less well than others
     similar: float = 0.5  # share of common stems from which two questions count as the same
     message: range = range(3, 11)  # words of a message
     copied: float = 0.67  # maximum share of a reworded comment's words in the comment
     run: int = 3  # maximum consecutive words of a reworded comment in the comment
-    commented: int = 6  # minimum lines of a definition with a reworded comment; shorter ones do little
+    commented: int = 8  # minimum lines of a definition with a reworded comment, from its name; shorter ones do little
+    longest: int = 200  # lines of a target
     known: float = 0.5  # minimum share of a document's words in the target
     alike: int = 4  # maximum functions that contain all words of a reworded comment
 
@@ -43,16 +44,17 @@ _RELATIVE: Final = re.compile(
 )
 #: Scripts for developing or building the project, and mocks.
 _TOOLING: Final = re.compile(
-    r"^(?:scripts?|tools?|hack|ci|build|\.\w+)/|^(?:setup|noxfile|tasks|gulpfile)\.\w+$|(?:^|[_/.])mocks?[_/.]"
+    r"^(?:scripts?|tools?|hack|ci|build|\.\w+)/|^(?:setup|noxfile|tasks|gulpfile|build|mix|conftest|\w+\.config)\.\w+$|(?:^|[_/.])mocks?[_/.]"
 )
 #: Attributes of tests: #[test], #[tokio::test] and #[cfg(test)] in Rust, @Test in Java.
 _TEST_ATTRIBUTE: Final = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)|@(?:\w+\.)*Test\b")
-#: Statements that contain a message, and the question about it; the message may follow on the next lines.
+#: Statements with a message, and the question about it; the message may follow on the next lines.
 _MESSAGES: Final = (
-    (re.compile(r"\b(?:raise|throw|panic|fail|bail|abort|reject)\b|\b\w*(?:Error|Exception|Errorf|errors\.New)\b!?\s*\("),
+    (re.compile(r"\b(?:raise|throw|panic|fail|bail|abort|reject)\b|\b\w*(?:Error|Exception|Errorf|errors\.New)\b!?\s*\("
+                r"|\b(?:anyhow|eyre|ensure|format_err|err_message)!\(|\bwith_context\(|\b(?:error|die)\(\"|\(stderr, "),
      'where does the error "{}" come from?'),
-    (re.compile(r"\bwarn(?:ings?|f|ing_once)?\b(?:\.warn)?\s*\("), 'where does the warning "{}" come from?'),
-    (re.compile(r"\b(?:log|logg(?:er|ing)|slog|console)\w*\.(?:debug|info|error|exception|critical|log)f?\s*\("),
+    (re.compile(r"\bwarn(?:ings?|f|ing_once)?\b(?:\.warn)?!?\s*\("), 'where does the warning "{}" come from?'),
+    (re.compile(r"\b(?:debug|info|error|trace)!\(|\b(?:log|logg(?:er|ing)|slog|console)\w*\.(?:debug|info|error|exception|critical|log)f?\s*\("),
      'where do we log "{}"?'),
 )  # fmt: skip
 _ENVIRONMENT: Final = re.compile(
@@ -61,7 +63,6 @@ _ENVIRONMENT: Final = re.compile(
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)'|`([^`\n]+)`")
 #: The constant beginning of a message, complete in itself: up to its end, a colon or a full stop.
 _COMPLETE: Final = re.compile(r"^([^%{}\\\"'`:;.()]*[^\s%{}\\\"'`:;.(),])(?:$|: |:$|; |\.(?:\s|$)|\\n)")
-#: Words at which a message continues with a variable.
 #: A rule that the code enforces, in words that need no quotes.
 _RULE: Final = re.compile(
     r"\w.* (?:must|cannot|can't|can only|may only|may not|should"
@@ -76,8 +77,14 @@ _TELLING: Final = re.compile(
 #: Methods of errors; the code that raises them is elsewhere.
 _DESCRIBES_ERROR: Final = word_set("Error error message String __str__ __repr__ to_s fmt toString description")
 _CONSTRUCTORS: Final = word_set("__init__ __new__ constructor initialize new New init")
-_OPEN_ENDS: Final = word_set("a an and as at be by for from got in is not of on or that the to with was")
+_OPEN_ENDS: Final = word_set(
+    "a an and as at be by for from got in is not of on or that the to with was has have are were be been should must"
+)
 _FAILURES: Final = word_set("bad cannot could error expected failed invalid unable unexpected unknown")
+#: Stems of words that templates add.
+_TEMPLATE: Final = stem_all(
+    word_set("where what how which code come do does error warning log enforce handle support makes prevents")
+)
 _AFTER: Final = 3  # lines of a statement in which its message is looked for
 
 
@@ -87,7 +94,7 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
         history = rank_history(code)
     except SetupError:
         history = []
-    history = [i for i in history if not _is_tooling(i)]
+    history = [i for i in history if not (_is_tooling(i) or _is_about_test(code, i))]
     documents = [i for i in mine_docs(code, SampleSize(count, count)).intents if _fits(code, i)]
     messages, capped = (
         _interleave(i for i in message_intents(code) if not _is_tooling(i)),
@@ -98,7 +105,7 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
     texts: list[frozenset[str]] = []
 
     def is_new(intent: Intent) -> bool:
-        words = stem_all(content_words(intent.text))
+        words = stem_all(content_words(intent.text)) - _TEMPLATE
         known = any(len(words & other) >= DraftRules.similar * len(words | other) for other in texts)
         texts.extend([] if known else [words])
         return not known
@@ -116,6 +123,10 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
 
 def _is_tooling(intent: Intent) -> bool:
     return _TOOLING.search(intent.targets[0].span.path) is not None
+
+
+def _is_about_test(code: CodeIndex, intent: Intent) -> bool:
+    return any(_is_test(code, ref) for ref in code.definitions_of(intent.targets[0]))
 
 
 def _fits(code: CodeIndex, intent: Intent) -> bool:
@@ -177,13 +188,18 @@ def _plain_message(text: str) -> str:
     match = _COMPLETE.match(text)
     start = match[1].strip() if match else ""
     words = start.split()
-    if len(words) not in DraftRules.message or words[-1].lower() in _OPEN_ENDS or not is_prose(start, len(start)):
+    if (
+        len(words) not in DraftRules.message
+        or words[-1].lower() in _OPEN_ENDS
+        or words[-1][0].isdigit()
+        or not is_prose(start, len(start))
+    ):
         return ""
     return start if len(set(content_words(start)) - _FAILURES) > 1 and stands_alone(start) else ""
 
 
 def _can_be_target(code: CodeIndex, ref: DefinitionRef) -> bool:
-    fits = code.can_be_target(ref) and MIN_TARGET_LINES <= ref.lines <= MAX_TARGET_LINES
+    fits = code.can_be_target(ref) and MIN_TARGET_LINES <= ref.lines <= DraftRules.longest
     return fits and not _is_test(code, ref)
 
 
@@ -218,7 +234,7 @@ def comment_intents(code: CodeIndex) -> Iterator[Intent]:
         known = stem_all(parts(" ".join(content_words(question)))) & code.stems_of(ref)
         if (
             target is not None
-            and ref.lines >= DraftRules.commented
+            and ref.definition.end - ref.definition.name_line + 1 >= DraftRules.commented
             and is_query_length(question)
             and stands_alone(sentence)
             and not names_target(question, ref)

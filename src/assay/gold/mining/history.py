@@ -42,7 +42,14 @@ from assay.gold.mining.intake import (
     draw_intents,
     normalize,
 )
-from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, word_set
+from assay.gold.mining.questions import (
+    change_question,
+    describes_behavior,
+    is_query_length,
+    rate_wording,
+    stands_alone,
+    word_set,
+)
 from assay.gold.query_properties import is_copied, leakage
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.commit_subjects import is_internal, is_trivial, strip_kind, strip_subject
@@ -54,22 +61,27 @@ from assay.types import SECONDARY, Corpus
 
 class HistoryRules:
     files: int = 3  # maximum changed files, without tests and docs; a wider change has no particular location
-    definitions: int = 4  # maximum changed definitions that still exist, for the same reason
+    definitions: int = 6  # maximum changed definitions that still exist, for the same reason
     telling: int = 8  # characters of a line; shorter lines, such as a brace, recur by chance
     kept: float = 0.4  # minimum share of the written lines that still exist; else the code has changed since
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
     newest: int = 3_000  # commits read; older code has mostly moved
     merges: int = 1_000  # newest merge commits read; each covers several commits
     main: float = 0.55  # minimum share of the changed lines in the primary target; else the change has no main location
+    spread: float = 0.25  # or this share if the target contains most words of the text:
+    most: float = 0.75
     minor: float = 0.2  # minimum share of the changed lines in a secondary target
     shared: int = 2  # minimum stems of the text in the primary target; with fewer the text is about other code ...
     share: float = 0.33  # ... and minimum share of the text's stems,
     elsewhere: float = 0.6  # or this share if the lines that the commit wrote contain none of them,
     changed: float = 0.75  # or this share if most of the lines that the commit wrote have changed since,
     replaced: float = 0.9  # or this share if all of them have
-    longest: int = 200  # maximum lines of a target
+    longest: int = 250  # maximum lines of a target
     alike: int = 8  # maximum definitions that contain all shared stems; else the text is too vague
     words: range = range(4, 16)  # of a question
+    named: float = 0.75  # minimum share if the text names another definition, which then may be what it is about
+    spelled: int = 5  # minimum letters of a stem that must occur in the code,
+    vocabulary: int = 1_000  # if the code has this many stems
     specific: int = 3  # minimum stems of the text without identifiers and verbs for any change
 
 
@@ -250,14 +262,15 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
     if (
         question is None
         or main.definition.kind not in ("function", "method", "class")
-        or inner[main].written < HistoryRules.main * lines
+        or inner[main].written < (HistoryRules.spread if share >= HistoryRules.most else HistoryRules.main) * lines
         or len(shared) < HistoryRules.shared
         or share < least
         or ((alike := code.count_containing(shared)) > HistoryRules.alike and len(changes) > 1)
         or names_target(subject.text, main)
-        or _names_definition(code, subject.text)
+        or (share < HistoryRules.named and _names_definition(code, subject.text))
         or not _has_identifiers(code, subject.text, main)
         or is_copied(question, main.definition.doc)
+        or not _is_spelled(code, subject.text)
     ):
         return None
     others = [ref for ref, change in inner.items() if ref != main and change.written >= HistoryRules.minor * lines]
@@ -266,7 +279,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
         return None
     origin = ItemOrigin("history", subject.source)
     found = tuple(dict.fromkeys(target for target in targets if target is not None))
-    score = share + len(written) / len(words) + 1 / max(alike, 1)
+    score = share + len(written) / len(words) + 1 / max(alike, 1) - rate_wording(question)
     return score, Intent(question, found, origin, notes=(f"commit subject: {subject.text}",))
 
 
@@ -282,6 +295,13 @@ def _has_identifiers(code: CodeIndex, text: str, ref: DefinitionRef) -> bool:
     source = code.files[ref.path].text
     names = (re.split(r"[.:#=]", name.rstrip("()"))[0] for name in _IDENTIFIER.findall(text))
     return all(name in source for name in names)
+
+
+def _is_spelled(code: CodeIndex, text: str) -> bool:
+    """Return whether the code contains all long words of a text; other words are misspelled or about past code."""
+    words = stem_all(parts(" ".join(content_words(text))))
+    known = code.file_counts
+    return len(known) < HistoryRules.vocabulary or all(w in known for w in words if len(w) >= HistoryRules.spelled)
 
 
 def _names_definition(code: CodeIndex, text: str) -> bool:

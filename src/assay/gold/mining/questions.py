@@ -46,6 +46,8 @@ _ADDITION: Final = re.compile(
 _THIRD: Final = re.compile(r"^[a-z]+?(?:ies|es|s)$")
 #: Circumstances of a problem.
 _WHEN: Final = re.compile(r"\b(?:when|if|while|with|without|after|before|twice|during)\b", re.IGNORECASE)
+_WHERE: Final = re.compile(r"\b(?:for|on|from|between|across|through)\b", re.IGNORECASE)
+_DETAILED: Final = 4  # content words of a question about handling something, `handle` included
 #: An addition to something else.
 _ADDED_TO: Final = re.compile(r"\S\s(?:to|into|through|by default|before|after|when|if|from)\b", re.IGNORECASE)
 #: Endings of titles that name only the kind of change.
@@ -66,11 +68,11 @@ _AVOID: Final = re.compile(
 _SHOULD_DO: Final = re.compile(r"^(.+?) (?:should|must)(?: always)? (?!not\b|be\b|have been\b)(.+)$", re.IGNORECASE)
 #: Words about the change or the source text, not about behavior.
 _ABOUT_CHANGE: Final = re.compile(
-    r"\b(?:code|change entry|unreachable|functionality|explanation|godoc|getters?|setters?|structs?|would"
-    r"|pr|commit|hack|todo|pragma|ineffectual|add back|back for|for now|kwargs?|params?|closure|clarif\w+"
+    r"\b(?:code|change entry|unreachable|functionality|explanation|godoc|getters?|setters?|would"
+    r"|pr|commit|hack|todo|pragma|ineffectual|add back|back for|for now|clarif\w+"
     r"|mention\w*|notes?|jsdoc|rtype|classifiers?|tox|setuptools|properly|actual(?:ly)?|nicer|better|more|less"
-    r"|clearer|faster|informative|credit to|reported by|as was|instead of|compat|concerns|patch"
-    r"|variables?|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of|style"
+    r"|clearer|faster|informative|credit to|reported by|as was|instead of|compat|concerns"
+    r"|constants?|behaviou?r|logic|internals?|helpers?|wording|names? of"
     r"|caveats?|closer|hierarchy|existing|redundant|legacy|expectations|workflow|grammatical|v\d+)\b",
     re.IGNORECASE,
 )
@@ -92,13 +94,42 @@ _TWO_CHANGES: Final = re.compile(
     r"|\band (?:fix|add|remove|also|update|revert)",
     re.IGNORECASE,
 )
+#: Defects by name, unmatched quotes and operators: the texts of notes, not of questions.
+_UNCLEAR: Final = re.compile(
+    r"\b(?:bugs?|issues?|problems?|flaws?|kludges?|newly|accidental\w*|perf|performance|stuff|things?|etc"
+    r"|re-?export\w*|rewrite|redesign|which|were|traits?|impl|clone|fields of"
+    r"|(?:set|create\w*) (?:method|function)"
+    r"|implement (?:\w+ )?(?:methods?|functions?|helpers?|class)"
+    r"|avoid (?:check|us|call|creat|sett|need|allocat|copy|access|repeat|rely)\w*"
+    r"|for (?:reduce|get|set|avoid|make|prevent)|has not|not has)\b|, too\b|[=!&|]{2}|=>|^[^\"]*\"[^\"]*$",
+    re.IGNORECASE,
+)
+#: Adverbs before the verb.
+_ADVERB: Final = re.compile(
+    r"^(?:always|only|automatically|explicitly|correctly|properly|also) (?=[a-z])", re.IGNORECASE
+)
+#: `The pager now forwards …`.
+_NOW: Final = re.compile(r"^(.{2,40}?) now (?:also |always )?([a-z]+) (.+)$")
+_MAKE_SURE: Final = re.compile(r"^make sure (?:that )?(?!to\b)(.+)$", re.IGNORECASE)
+_MAKE: Final = re.compile(r"^make (?!it\b|them\b|sure\b|all\b)(.+?) (work|[a-z]+) (.+)$", re.IGNORECASE)
+_SHOULD_NOT: Final = re.compile(r"^(.+?) (?:should|must) (?:not|never) (?!be\b|have\b)([a-z]+) (.+)$", re.IGNORECASE)
+#: `check for empty names`, `error when the name is empty`, after `add`.
+_CHECK: Final = re.compile(r"^checks? (for|that|whether|if) (.+)$", re.IGNORECASE)
+_ADDED_ERROR: Final = re.compile(
+    r"^(?:\w+ )?(error|exception|warning)s? (?:messages? )?(when|if|for|on) (.+)$", re.IGNORECASE
+)
+#: A verb after a comma: a second change.
+_COMMA_VERB: Final = re.compile(r", ([a-z]+) \w")
+#: A condition, with which verbs of changes describe behavior.
+_CONDITION: Final = re.compile(r"\b(?:when|if|unless|before|after|by default)\b", re.IGNORECASE)
 _NOT_WORKING: Final = re.compile(r"^(.+?) not work(?:ing)? ((?:with|when|for|in|on|if|after)\b.+)$", re.IGNORECASE)
 _NEGATED: Final = re.compile(
     r"\b(?:not|no|n't|never|doesn't|don't|isn't|can't|cannot|wouldn't|won't|to)\b", re.IGNORECASE
 )
 #: Nouns for problems, which the fixed code prevents.
 _PROBLEM: Final = re.compile(
-    r"(?:an? )?(?:\w+ )?(?:panic|crash|error|exception|failure|leak|race|deadlock|hang|loss|loop|recursion|overflow"
+    r"(?:an? )?(?:[\w/-]+ ){0,3}?(?:panic|crash|error(?! handl| messag| report)|exception|failure|leak|race|deadlock"
+    r"|hang|loss|loop|recursion|overflow"
     r"|corruption|regression|double\b|infinite|incorrect|wrong|unexpected|spurious|duplicate|broken|invalid|improper"
     r"|\w+Error\b|traceback|segfault|inconsistenc\w+|flicker\w*|truncat\w+|suppression)",
     re.IGNORECASE,
@@ -109,6 +140,10 @@ _NOUNS: Final = frozenset(
      "index", "link", "list", "map", "mark", "query", "range", "record", "redirect", "result", "return", "route", "set",
      "time", "trace", "type", "style", "test", "print", "label", "hash", "group", "filter", "file", "export", "default"}
 )  # fmt: skip
+#: Verbs of changes that describe behavior together with a condition: `Use the default if …`.
+_CONDITIONAL: Final = frozenset({"use", "set", "get", "start", "put", "restore", "override", "turn", "convert"})
+#: What follows a verb rather than a noun.
+_OBJECT: Final = re.compile(r"(?:an?|the|all|any|each|every|value|\w+ (?:from|with|to|into|as))\b", re.IGNORECASE)
 #: Verbs that are no nouns: `Add configure …`.
 _CLEAR_VERBS: Final = frozenset({"allow", "configure", "detect", "disable", "enable", "ensure", "prevent", "validate"})
 _SHOULD: Final = re.compile(r"\b(?:should|must|do(?:es)? not|don't|doesn't|never|always|no longer)\b", re.IGNORECASE)
@@ -226,33 +261,69 @@ def topic_question(heading: str) -> str:
 
 def change_question(subject: str) -> str | None:
     """Turn a commit subject into a question about the current behavior; return None if no rule fits."""
-    subject = _TAIL.sub("", " ".join(subject.split()).rstrip(".:;!,"))
-    added, fixed, should = _ADDITION.match(subject), _FIX.match(subject), _SHOULD_DO.match(subject)
-    if _TWO_CHANGES.search(subject) or _ABOUT_CHANGE.search(subject) or _OPEN_END.search(subject):
-        return None
+    subject = _ADVERB.sub("", _TAIL.sub("", " ".join(subject.split()).rstrip(".:;!,")))
+    question = None if _is_note(subject) else _ask_change(subject)
+    return None if question is None or _UNCLEAR.search(question) else question
+
+
+def _is_note(subject: str) -> bool:
+    after_comma = _COMMA_VERB.search(subject)
+    if after_comma and after_comma[1] in VERBS - _NOUNS:
+        return True
+    return any(pattern.search(subject) for pattern in (_TWO_CHANGES, _ABOUT_CHANGE, _OPEN_END))
+
+
+def _ask_change(subject: str) -> str | None:
     if (avoided := _AVOID.match(subject)) and avoided[1].lower() in VERBS:
         return f"where do we avoid {_gerund(avoided[1].lower())} {avoided[2]}?"
-    if should:
-        return f"what makes {lower_first(should[1])} {should[2]}?"
-    if added:
-        rest = subject[added.end() :]
-        means = _MEANS.match(rest)
-        if means and base_form(means[1].lower()) in VERBS:
-            return f"where do we {base_form(means[1].lower())} {means[2]}?"
-        if rest.split(" ", 1)[0] in _CLEAR_VERBS:
-            return f"where do we {rest}?"
-        if _SUPPORT.search(added[0]) or _GERUND.match(rest):
-            return f"where do we support {rest}?"
-        return f"where do we {'add' if _ADDED_TO.search(rest) else 'implement'} {rest}?"
-    if fixed:
+    if (forbidden := _SHOULD_NOT.match(subject)) and forbidden[2] in VERBS:
+        return f"what keeps {lower_first(forbidden[1])} from {_gerund(forbidden[2])} {forbidden[3]}?"
+    if should := _SHOULD_DO.match(subject):
+        verb, _, rest = should[2].partition(" ")
+        return f"what makes {lower_first(should[1])} {base_form(verb)} {rest}?"
+    if (now := _NOW.match(subject)) and base_form(now[2]) in VERBS and base_form(now[2]) != now[2]:
+        return f"what makes {lower_first(now[1])} {base_form(now[2])} {now[3]}?"
+    if sure := _MAKE_SURE.match(subject):
+        return f"where do we ensure that {lower_first(sure[1])}?"
+    if (made := _MAKE.match(subject)) and made[2] in (VERBS - _NOUNS) | {"work"}:
+        return f"what makes {made[1]} {made[2]} {made[3]}?"
+    if added := _ADDITION.match(subject):
+        return _addition_question(subject[added.end() :], is_support=_SUPPORT.search(added[0]) is not None)
+    if fixed := _FIX.match(subject):
         return _fix_question(lower_first(subject[fixed.end() :]))
     first, _, rest = subject.partition(" ")
     verb = base_form(first.lower())
-    if verb not in VERBS - _ABOUT_CODE or not rest or _AFTER_NOUN.match(rest):
+    known = VERBS if _CONDITION.search(rest) and verb in _CONDITIONAL else VERBS - _ABOUT_CODE
+    if verb not in known or not rest or _AFTER_NOUN.match(rest):
         return None
     if verb == "include" and not re.search(r"\bin(?:to)?\b", rest):
         return None  # the noun, as in `include with dynamic variables`
-    return f"where do we {verb} {rest.removeprefix('for ') if verb == 'support' else rest}?"
+    if verb in _NOUNS and re.match(r"\w+ \w+ed\b", rest):
+        return None  # the noun, as in `match method added to …`
+    return (
+        _addition_question(rest.removeprefix("for "), is_support=True)
+        if verb == "support"
+        else f"where do we {verb} {rest}?"
+    )
+
+
+def _addition_question(rest: str, *, is_support: bool) -> str | None:
+    means, check, error = _MEANS.match(rest), _CHECK.match(rest), _ADDED_ERROR.match(rest)
+    first, _, after = rest.partition(" ")
+    if means and base_form(means[1].lower()) in VERBS:
+        return f"where do we {base_form(means[1].lower())} {means[2]}?"
+    if check:
+        return f"where do we check {'whether' if check[1].lower() == 'if' else check[1].lower()} {check[2]}?"
+    if error:
+        what = "warn" if error[1].lower() == "warning" else "raise an error"
+        return f"where do we {what} {error[2].lower()} {error[3]}?"
+    if first in _CLEAR_VERBS or (first in VERBS - _NOUNS and _OBJECT.match(after)):
+        return f"where do we {rest}?"
+    if first in VERBS - _NOUNS:
+        return None  # as in `add use escaped path`
+    if is_support or _GERUND.match(rest):
+        return f"where do we support {rest}?"
+    return f"where do we {'add' if _ADDED_TO.search(rest) else 'implement'} {rest}?"
 
 
 def _fix_question(problem: str) -> str | None:
@@ -262,11 +333,23 @@ def _fix_question(problem: str) -> str | None:
         return None  # unclear whether it describes the problem or the wanted behavior
     if _PROBLEM.match(problem) or " being " in problem:
         return f"what prevents {problem}?"
+    problem = re.sub(r"^error handling\b", "errors", problem)
     problem = re.sub(r"^(?:handling|cases?|processing) of ", "", problem)
     first = problem.split(" ", 1)[0]
     if base_form(first) in VERBS and first not in _NOUNS:
         return None
     return f"how do we handle {problem}?"
+
+
+#: Penalties on the rank of questions by their first words: the less a question sounds like behavior, the higher.
+_PENALTIES: Final = (("where do we implement ", 0.4), ("where do we add ", 0.3), ("where do we avoid ", 0.2),
+                     ("how do we handle ", 0.2))  # fmt: skip
+
+
+def rate_wording(question: str) -> float:
+    """Return a penalty on the rank of a question about a change: for words about the change and for few words."""
+    few = 0.3 if weight(question) <= _DETAILED else 0.0
+    return few + next((penalty for start, penalty in _PENALTIES if question.startswith(start)), 0.0)
 
 
 def _gerund(verb: str) -> str:
@@ -280,7 +363,9 @@ def describes_behavior(subject: str) -> bool:
     question = change_question(subject)
     if _DONE.search(subject) or question is None:
         return False
-    return _WHEN.search(question) is not None if question.startswith("how do we handle") else True
+    if not question.startswith("how do we handle"):
+        return True
+    return _WHEN.search(question) is not None or (_WHERE.search(question) is not None and weight(question) > _DETAILED)
 
 
 def lower_first(text: str) -> str:

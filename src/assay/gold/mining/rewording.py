@@ -19,7 +19,7 @@ class RewordingRules:
 
 #: Start a clause that the question can do without.
 _CLAUSE: Final = re.compile(
-    r"\s*(?:[,;:(–—*]|\s-\s|\b(?:and (?:returns?|gives?|yields?)|if not|which|so that"
+    r"\s*(?:[,;(–—*]|(?<!:):(?!:)|\s-\s|\b(?:and (?:returns?|gives?|yields?)|if not|which|so that"
     r"|in order to|such as|e\.g|i\.e|unless|because|since|as well as)\b).*$",
     re.IGNORECASE,
 )
@@ -56,7 +56,7 @@ def reword(sentence: str) -> str | None:
     """Return a question that asks for the described code in other words, or None if no rule fits the sentence."""
     plain = _CLAUSE.sub("", " ".join(sentence.split())).strip(" .")
     words = plain.split()
-    if not plain or len(words) > RewordingRules.words or re.search(r"[][<>{}=]|\w_\w", plain):
+    if not plain or len(words) > RewordingRules.words or re.search(r"[][<>{}=']|::|\w_\w|\b[B-Zb-z]\b", plain):
         return None
     statement = lower_first(plain)
     if _TRUE_IF.match(statement):
