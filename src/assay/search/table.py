@@ -112,6 +112,9 @@ class IndexTable:
 
 
 _NO_LINES: Final = LineSpan(0, 0)
+_NO_POSTINGS: Final = Postings(
+    np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+)
 
 
 class NameRow(NamedTuple):
@@ -184,7 +187,7 @@ def combine_tables(tables: Sequence[IndexTable]) -> IndexTable:
         ChunkTable(
             _shift(chunks, "file", first_file), *(_join(chunks, column.name) for column in fields(ChunkTable)[1:])
         ),
-        _join_postings([t.postings for t in tables], first_chunk),
+        _NO_POSTINGS,  # joined last, because sorting them takes longest
         _join_names([t.own for t in tables], first_chunk),
         _join_names([t.scope for t in tables], first_chunk),
         _join_names([t.stem for t in tables], first_file),
@@ -192,7 +195,11 @@ def combine_tables(tables: Sequence[IndexTable]) -> IndexTable:
         _join_references([t.used for t in tables], first_file),
     )
     order = np.array(sorted(range(len(table.files)), key=table.files.paths.__getitem__), dtype=np.int64)
-    return table if bool(np.all(order == np.arange(len(order)))) else select_files(table, order)
+    position = _places(_chunks_of(table, order), len(table.chunks))
+    if not bool(np.all(order == np.arange(len(order)))):
+        table = select_files(table, order)
+    postings = _join_postings([t.postings for t in tables], np.split(position, first_chunk[1:-1]))
+    return replace(table, postings=postings)
 
 
 def _join(parts: Sequence[Any], name: str) -> Any:  # noqa: ANN401 - a column of texts or numbers
@@ -209,10 +216,10 @@ def _join_offsets(parts: Sequence[Any], name: str) -> LongArray:
     return range_offsets(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
 
 
-def _join_postings(parts: Sequence[Postings], starts: LongArray) -> Postings:
+def _join_postings(parts: Sequence[Postings], positions: Sequence[LongArray]) -> Postings:
     hashes = np.unique(_join(parts, "term"))
     term = [np.repeat(np.searchsorted(hashes, part.term), np.diff(part.offset)) for part in parts]
-    chunk = [part.chunk.astype(np.int64) + start for part, start in zip(parts, starts[:-1].tolist(), strict=True)]
+    chunk = [position[part.chunk] for part, position in zip(parts, positions, strict=True)]
     return _sort_postings(hashes, np.concatenate(term), np.concatenate(chunk), _join(parts, "count"))
 
 
@@ -240,8 +247,7 @@ def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> Refe
 
 
 def select_files(table: IndexTable, files: LongArray) -> IndexTable:
-    begin = np.searchsorted(table.chunks.file, np.arange(len(table.files) + 1))
-    chunks = concatenate_ranges(begin[files], begin[files + 1])
+    chunks = _chunks_of(table, files)
     file_position = _places(files, len(table.files))
     chunk_position = _places(chunks, len(table.chunks))
     texts = table.files.text_offset[files[:, None] + [0, 1]].tolist()
@@ -262,6 +268,11 @@ def select_files(table: IndexTable, files: LongArray) -> IndexTable:
         _pick_references(table.defined, file_position),
         _pick_references(table.used, file_position),
     )
+
+
+def _chunks_of(table: IndexTable, files: LongArray) -> LongArray:
+    begin = np.searchsorted(table.chunks.file, np.arange(len(table.files) + 1))
+    return concatenate_ranges(begin[files], begin[files + 1])
 
 
 def _places(rows: LongArray, size: int) -> LongArray:

@@ -116,11 +116,13 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     imports: dict[str, None] = {}
     references: dict[bytes, None] = {}  # in order of first use
     for pattern, captures in found:
+        if (used := captures.get("reference")) is not None:  # four of five matches
+            for node in used:
+                references[source[node.start_byte : node.end_byte]] = None
+            if len(captures) == 1:
+                continue
         for capture, nodes in captures.items():
-            if capture == "reference":  # four of five matches
-                for node in nodes:
-                    references[source[node.start_byte : node.end_byte]] = None
-            elif capture in ("comment", "decorator"):
+            if capture in ("comment", "decorator"):
                 headers += [_header(node, source, comment=capture == "comment") for node in nodes]
             elif capture == "import":
                 imports.update(dict.fromkeys([_flat(_text(n, source), LIMITS.signature) for n in nodes]))
@@ -201,7 +203,7 @@ def _definitions(
             if above.comment is not None:
                 docs.append(above.comment.decode("utf-8", "replace"))
             start = above.start
-        return start, _plain("\n".join(reversed(docs)))
+        return start, _plain("\n".join(reversed(docs))) if docs else ""
 
     ordered = sorted(matches, key=lambda match: (match.node.start_byte, -match.end_byte, match.name.start_byte))
     definitions: list[Definition] = []

@@ -166,18 +166,13 @@ def tree_problem(tree: Tree, limits: ParsingLimits) -> str | None:
 
 
 def _is_too_deep(tree: Tree, limits: ParsingLimits) -> bool:
-    if tree.root_node.descendant_count <= limits.depth:
-        return False
-    cursor, depth, entered = tree.walk(), 0, True
-    while entered or cursor.goto_parent():
-        if not entered:
-            depth -= 1
-        elif cursor.goto_first_child():
-            depth += 1
-            if depth > limits.depth:
-                return True
-            continue
-        entered = cursor.goto_next_sibling()
+    stack = [(tree.root_node, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > limits.depth:
+            return True
+        if depth + node.descendant_count > limits.depth:  # the tree may be deep enough below this node
+            stack.extend((child, depth + 1) for child in node.children)
     return False
 
 
