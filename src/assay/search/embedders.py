@@ -251,6 +251,8 @@ def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     run = partial(_run_network, *open_onnx(directory, most), pooling)
 
     def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
+        if len(texts) <= config.batch:
+            return run(texts)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
             return np.concatenate(list(pool.map(run, _in_batches(texts, config.batch))))

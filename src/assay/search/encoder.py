@@ -135,8 +135,8 @@ class ChunkEncoder:
 
     def vectors(self, rows: Sequence[int]) -> Matrix:
         """Return the vectors of some chunks, encoding those that are neither in memory nor in the cache."""
-        missing = [row for row in rows if row not in self._known]
-        self._known.update(zip(missing, self._encode(missing), strict=True))
+        if missing := [row for row in rows if row not in self._known]:
+            self._known.update(zip(missing, self._encode(missing), strict=True))
         return np.array([self._known[row] for row in rows], dtype=np.float32)
 
     def _encode(self, rows: Sequence[int], report: Report | None = None) -> Matrix:
