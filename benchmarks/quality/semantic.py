@@ -98,8 +98,8 @@ def main() -> Section:
     rows: list[Row] = []
     weighted: dict[str, Scores] = {}
     for part, sources in _parts().items():
-        scores = _joined(part, sources, encoder, delta)
-        rows += _rows(part, sources, scores)
+        scores, resolved = _ask(part, sources, encoder, delta)
+        rows += _rows(part, resolved, scores)
         if part in HALVED:
             weighted[part] = scores
         print("\n".join("  ".join(map(str, _cells(row))) for row in rows if row.part == part), file=sys.stderr)
@@ -165,8 +165,9 @@ class _StoredShelves(Shelves):
         return self.by_corpus.setdefault(corpus.digest, SharedCache(corpus, Store()))
 
 
-def _joined(part: str, sources: Sequence[Source], encoder: str, delta: str) -> Scores:
-    tables = []
+def _ask(part: str, sources: Sequence[Source], encoder: str, delta: str) -> tuple[Scores, list[GoldSet]]:
+    """Return the scores and the gold sets with the lines of their targets."""
+    tables, resolved = [], []
     for source in sources:
         shelves = _StoredShelves()
         engines = {
@@ -174,12 +175,13 @@ def _joined(part: str, sources: Sequence[Source], encoder: str, delta: str) -> S
             for one in _variants(part, encoder, delta)
         }
         made = run(engines, source.gold, k=10, missing="report")
+        resolved += made.suite.golds
         judged = replace(made, suite=Suite((source.gold,))) if source.asking.as_written else made
         tables.append(housed(score(judged, source.asking.measures), {source.gold.name: source.home}))
-    return joined(tables)
+    return joined(tables), resolved
 
 
-def _rows(part: str, sources: Sequence[Source], scores: Scores) -> Iterator[Row]:
+def _rows(part: str, golds: Sequence[GoldSet], scores: Scores) -> Iterator[Row]:
     """Compare every engine with the default, on all queries and on those that share few words with their target."""
     shown = by_repository(scores) if part == VISIBLE else scores
     engines = [name for name in scores.engines[1:] if "weight" not in name]
@@ -188,8 +190,8 @@ def _rows(part: str, sources: Sequence[Source], scores: Scores) -> Iterator[Row]
         yield Row(part, "all", row, *_target(part, row))
     if part == VISIBLE:  # its targets are files
         return
-    roots = {source.gold.name: _root(source.gold) for source in sources}
-    few = {(s.gold.name, query.id) for s in sources for query in s.gold.queries if _is_few(roots[s.gold.name], query)}
+    roots = {gold.name: _root(gold) for gold in golds}
+    few = {(gold.name, query.id) for gold in golds for query in gold.queries if _is_few(roots[gold.name], query)}
     some = chosen(scores, lambda unit: (unit.gold, unit.query) in few)
     for name in engines if some.units else ():
         row = _compare(some, name)
