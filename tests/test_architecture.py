@@ -33,6 +33,7 @@ ALLOWED = {
     "clock": set(),
     "terminal": set(),
     "redaction": {"errors"},
+    "patterns": {"errors"},
     "processes": {"errors", "types"},
     "_version": set(),
     "syntax": {"errors", "types", "processes"},
@@ -66,6 +67,7 @@ ALLOWED = {
         "http",
         "chat",
         "processes",
+        "patterns",
         "redaction",
     },
     "engines": {
@@ -81,6 +83,7 @@ ALLOWED = {
         "digests",
         "http",
         "processes",
+        "patterns",
         "redaction",
         "trec",
     },

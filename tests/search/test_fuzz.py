@@ -16,13 +16,14 @@ import pytest
 
 from assay.corpus import WalkConfig, open_corpus, parse_spec
 from assay.engines.base import SharedCache
+from assay.gold.code_index import list_comments
 from assay.processes.forks import Fork, ForkError, ForkTimeout
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
 from assay.store.store import Store
 from assay.syntax import outline as outlines
 from assay.syntax.outline import parse_outline
-from assay.syntax.parsing import TIMED_OUT, ParsingLimits, is_malformed, nesting_problem
+from assay.syntax.parsing import PARSING, TIMED_OUT, ParsingLimits, is_malformed, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
 from tests.waiting import WATCHDOG
 
@@ -129,7 +130,9 @@ def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
 
 
 def test_tree_of_too_many_errors_is_left_alone() -> None:
-    found = parse_outline("".join(f"( a{n} " for n in range(900)), "python", ParsingLimits(tangle=1000))
+    found = parse_outline(
+        "".join(f"( a{n} " for n in range(900)), "python", ParsingLimits(tangle=1000, tangle_per_byte=0)
+    )
     assert found.problem == "too many syntax errors"
 
 
@@ -156,8 +159,26 @@ def test_parser_that_reads_a_source_again_and_again_is_cut_off() -> None:
 
 @pytest.mark.parametrize(("source", "grammar"), [("$" * 150_000, "ruby"), ("$a " * 50_000, "ruby")])
 def test_tree_that_is_too_deep_is_not_queried(source: str, grammar: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tree_sitter.QueryCursor", None)
+    monkeypatch.setattr(outlines, "query_matches", None)
     assert parse_outline(source, grammar).problem == "more than 30,000 nested expressions"
+
+
+def test_matches_begin_at_a_limited_depth() -> None:
+    chain = "a" + "".join(f"\n  &.b{n}" for n in range(3_000)) + "\nc.d\n"
+    found = parse_outline(chain, "ruby")
+    assert found.problem is None
+    assert found.references[-1] == "d"
+    assert len(found.references) == PARSING.start + 1, "a chain of 3,000 calls; each level costs the next one time"
+
+
+def test_too_many_errors_depend_on_the_size_of_the_source() -> None:
+    malformed = "".join(f"||a{n}\n" for n in range(12_000))
+    assert parse_outline(malformed, "ruby").problem == "too many syntax errors"
+
+
+def test_comments_of_a_hostile_source_are_not_collected() -> None:
+    assert list_comments("# note\nx = 1\n", "python")[0].text == "# note"
+    assert list_comments("# note\n" + "(" * 2_000, "python") == ()
 
 
 def test_depth_of_a_tree_is_counted_exactly() -> None:

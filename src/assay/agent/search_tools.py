@@ -4,7 +4,6 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -95,8 +94,6 @@ class SearchTools:
 
         _check_query(query)
         location = self._roots.find_existing(path, "directory or file")
-        if regex is not None:
-            check_pattern(regex)
         names = tuple(map(language_name, languages or ()))
         wanted = ResultFilter(tuple(paths or ()), names, tuple(kinds or ()), regex)
         index = self._caches[location.root].index()
@@ -260,54 +257,3 @@ def _explain_text(index: Index, trace: Trace, lost: LostFile, path: str) -> str:
         parts += ["", "stage | score | change | rank", *rows]
     parts += ["", "best files:", *(f"{rank}. {hit.path}" for rank, hit in enumerate(trace.hits, start=1))]
     return "\n".join(parts)
-
-
-_PATTERN: Final = 1_000  # characters; real patterns are shorter, and matching time grows with the length
-_REPEATS: Final = 10  # `{n,m}` counts as a repetition above this: below, time grows by a small factor
-
-#: An escape, a set, the start of a group, its end, a repetition with its suffix, a choice; else any character.
-_PIECES: Final = re.compile(
-    r"""(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<comment>\(\?\#[^)]*\))
-    |(?P<open>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>|[\w-]+[:)])|\?)?)|(?P<close>\))
-    |(?P<repeat>[*+]|\{\d*,?\d*\})(?P<suffix>[?+]?)|(?P<choice>\|)|(?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
-@dataclass(slots=True)
-class _Group:
-    atomic: bool = False  # never backtracks into its match
-    ambiguous: bool = False  # may match the same text in several ways
-
-
-def check_pattern(text: str) -> None:
-    """Raise ConfigError for a repetition of an ambiguous group; syntax errors are left to `re`."""
-    if len(text) > _PATTERN:
-        raise ConfigError(f"the regex has {len(text):,} characters", hint=f"shorten it to {_PATTERN:,} or fewer")
-    stack, closed = [_Group()], _Group()  # `closed` is the group that ends right before this piece
-    for piece in _PIECES.finditer(text):
-        if piece["open"]:
-            if not piece["open"].endswith(")"):  # `(?i)` is a flag, not a group
-                stack.append(_Group(atomic=piece["open"] == "(?>"))
-        elif piece["close"] and len(stack) > 1:
-            closed = stack.pop()
-            stack[-1].ambiguous |= closed.ambiguous and not closed.atomic
-            continue
-        elif piece["choice"]:
-            stack[-1].ambiguous = True
-        elif piece["repeat"] and _is_many(piece["repeat"]):
-            possessive = piece["suffix"] == "+"
-            if closed.ambiguous and not closed.atomic and not possessive:
-                raise ConfigError(
-                    f"the regex {text[:80]!r} repeats an ambiguous group, which can take exponential time",
-                    hint="repeat a set of characters, such as [a-z_]+, or write `(?>...)` around the inner part",
-                )
-            stack[-1].ambiguous |= not possessive
-        closed = _Group()
-
-
-def _is_many(repeat: str) -> bool:
-    if repeat in "*+":
-        return True
-    most = repeat.strip("{}").rpartition(",")[2]
-    return repeat.endswith(",}") or (most.isdigit() and int(most) > _REPEATS)

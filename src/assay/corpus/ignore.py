@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from assay.errors import CorpusError
+from assay.files import open_regular
 from assay.records import dataclass
 from assay.types import CorpusSpec
 
@@ -41,6 +41,12 @@ _END: Final = "(?:(?P<ps_d>/)|$)"
 _CHARACTERS: Final = r"(?:[A-Za-z0-9_.@+~-]|\[[A-Za-z0-9]+\])+"
 _NAME_PATTERN: Final = rf"\*?{_CHARACTERS}(?:\*{_CHARACTERS})*\*?"
 _PLAIN: Final = re.compile(rf"\*|/?{_NAME_PATTERN}(?:/(?:{_NAME_PATTERN}|\*))*")
+
+_STAR: Final = "[^/]*"
+#: Characters and sets of characters, in the regexes of pathspec.
+_FIXED: Final = re.compile(r"(?:[^\\()\[\]{}|?*+^$./]|\\[^\w/]|\[\^?(?:[^\\\[\]]|\\.)+\])+")
+#: Longer ignore files are data.
+_MOST_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,8 @@ def verdict(levels: Iterable[IgnoreFile], path: str, is_directory: bool) -> bool
 def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
     """Read an ignore file; return None if it is unreadable, without rules, or a symbolic link (git ignores those)."""
     try:
-        data = b"" if os.path.islink(file) else Path(file).read_bytes()
+        with open_regular(os.fspath(file)) as stream:
+            data = stream.read(_MOST_BYTES)
     except OSError:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
@@ -163,7 +170,18 @@ def _join_patterns(patterns: list[str]) -> re.Pattern[str]:
 def _compile(pattern: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # re warns about `[[` from pathspec
-        return re.compile(pattern, re.DOTALL)
+        return re.compile(_bound_stars(pattern), re.DOTALL)
+
+
+def _bound_stars(pattern: str) -> str:
+    """Return an equivalent regex in which only the last `*` of a name backtracks: the first match serves the others.
+
+    Otherwise, time grows with the length of a name to the power of the number of `*`.
+    """
+    first, *pieces = pattern.split(_STAR)
+    last = pieces.pop() if pieces else None
+    middle = (f"(?>{_STAR}?{piece})" if _FIXED.fullmatch(piece) else _STAR + piece for piece in pieces)
+    return pattern if last is None else f"{first}{''.join(middle)}{_STAR}{last}"
 
 
 def as_bytes(path: str) -> str:
@@ -251,12 +269,16 @@ def select_paths(globs: tuple[str, ...]) -> Globs:
 def _compile_list(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
     if not globs:
         return None
-    from pathspec import GitIgnoreSpec
+    from pathspec import GitIgnoreSpec, RegexPattern
     from pathspec.patterns.gitignore import GitIgnorePatternError
 
     try:
-        return GitIgnoreSpec.from_lines([glob.removeprefix("./") for glob in globs])
+        spec = GitIgnoreSpec.from_lines([glob.removeprefix("./") for glob in globs], backend="simple")
     except GitIgnorePatternError as error:
         raise CorpusError(
             f"invalid glob: {error}", hint="use git-ignore patterns: *.py, src/**/*.go, tests/"
         ) from error
+    for pattern in spec.patterns:
+        if isinstance(pattern, RegexPattern) and pattern.regex is not None:
+            pattern.regex = _compile(pattern.regex.pattern)
+    return spec

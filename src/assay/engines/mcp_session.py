@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +27,7 @@ from assay.engines.tool import RestartCost, Restarts, ToolSession, repro_command
 from assay.engines.workspace import IndexWorkspace
 from assay.errors import EngineError, EngineTimeoutError, closest_match
 from assay.http import read_token
+from assay.patterns import UserPattern
 from assay.processes.child import OutputLimitExceeded
 from assay.types import Corpus
 
@@ -298,7 +298,7 @@ def check_result(tool: str, result: CallToolResult) -> None:
         )
 
 
-def check_output(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
+def check_output(result: CallToolResult, failed: UserPattern | None) -> None:
     problem = find_failure("\n".join(_texts(result.content)), failed)
     if problem is not None:
         raise problem

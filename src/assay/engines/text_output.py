@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from assay.engines.base import EngineReply
 from assay.errors import ConfigError, EngineError
+from assay.patterns import UserPattern
 from assay.types import Hit
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?(?::.*)?", re.DOTALL)
@@ -38,21 +39,17 @@ TEXT_LIMITS = TextLimits()
 class TextRules:
     """Regular expressions for a result (None: one location per line), for an empty result, and for a failure."""
 
-    pattern: re.Pattern[str] | None = None
-    nothing: re.Pattern[str] | None = None
-    failed: re.Pattern[str] | None = None
+    pattern: UserPattern | None = None
+    nothing: UserPattern | None = None
+    failed: UserPattern | None = None
 
 
 def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRules:
-    compiled: dict[str, re.Pattern[str]] = {}
-    for name, text in {"pattern": pattern, "nothing": nothing, "failed": failed}.items():
-        try:
-            if text:
-                compiled[name] = re.compile(text, re.MULTILINE)
-        except re.error as error:
-            message = f"{where}: {name}: invalid regular expression {text!r}: {error}"
-            raise ConfigError(message, hint="use the regular expression syntax of Python", keys=[name]) from error
-    groups = compiled["pattern"].groupindex.keys() if pattern else {"path"}
+    texts = {"pattern": pattern, "nothing": nothing, "failed": failed}
+    compiled = {
+        name: UserPattern(text, f"{where}: {name}: ", (name,), EngineError) for name, text in texts.items() if text
+    }
+    groups = compiled["pattern"].compiled.groupindex.keys() if pattern else {"path"}
     if "path" not in groups:
         message = f"{where}: `pattern` has no group named path"
         raise ConfigError(message, hint="add (?P<path>...)", keys=["pattern"])
@@ -133,10 +130,10 @@ def _match_lines(lines: Sequence[str], known: frozenset[str]) -> list[tuple[int,
     return located
 
 
-def _match_pattern(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple[int, Hit]]:
+def _match_pattern(lines: Sequence[str], pattern: UserPattern) -> list[tuple[int, Hit]]:
     text = "\n".join(line[: TEXT_LIMITS.line] for line in lines)
     located, number, end_of_last = [], 0, 0
-    for match in pattern.finditer(text):
+    for match in pattern.fresh().finditer(text):
         path = (match["path"] or "").strip()
         if not path:
             continue
@@ -156,14 +153,14 @@ def _match_pattern(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple
 
 
 def is_empty_result(text: str, rules: TextRules) -> bool:
-    return rules.nothing is not None and any(map(rules.nothing.search, _bounded_lines(text)))
+    return rules.nothing is not None and any(map(rules.nothing.fresh().search, _bounded_lines(text)))
 
 
-def find_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
+def find_failure(text: str, failed: UserPattern | None) -> EngineError | None:
     """Return an error with the output from the first line that matches `failed` onward, or None without a match."""
     if failed is None:
         return None
-    lines = list(_bounded_lines(text))
+    lines, failed = list(_bounded_lines(text)), failed.fresh()
     first = next((number for number, line in enumerate(lines) if failed.search(line)), None)
     if first is None:
         return None

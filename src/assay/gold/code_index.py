@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from assay.corpus import read_text
 from assay.gold.anchors import AnchorIndex, content_digest, path_problem
 from assay.syntax.identifiers import parts, split, stem
 from assay.syntax.outline import Definition, parse_outline
-from assay.syntax.parsing import grammar_name, load_grammar
+from assay.syntax.parsing import PARSING, grammar_name, parse_in_process, query_matches
 from assay.syntax.prose import content_words, is_idle, is_prose, mentions_name, split_sentences, strip_leading_name
 from assay.syntax.symbols import extract_symbols
 from assay.syntax.text import count_lines
@@ -106,14 +106,12 @@ def innermost_definition(definitions: Sequence[Definition], line: int) -> int:
 
 
 def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
-    from tree_sitter import QueryCursor
-
-    loaded = load_grammar(grammar)
     source = text.encode("utf-8", "surrogatepass")
-    captures = QueryCursor(loaded.query).captures(loaded.parser.parse(source).root_node)
+    tree = parse_in_process(source, grammar, PARSING)
+    matches = query_matches(tree, grammar, PARSING)[0] if tree else []
     spans: dict[tuple[int, int], CommentSpan] = {}
     for capture in ("comment", "doc"):
-        for node in captures.get(capture, ()):
+        for node in chain.from_iterable(captures.get(capture, ()) for _, captures in matches):
             first, last = node.start_byte, node.end_byte
             quotes = _QUOTES.match(source, first, last) if capture == "doc" else None
             if quotes is not None:

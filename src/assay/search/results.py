@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from math import isfinite
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from assay.corpus.file_types import LANGUAGES
 from assay.corpus.ignore import select_paths
 from assay.errors import ConfigError, did_you_mean
+from assay.patterns import UserPattern
 from assay.records import dataclass
 from assay.search.table import CHUNK_KINDS, FILE_KINDS, IndexTable, LongArray, Values
 from assay.search.view import CorpusView
@@ -142,16 +142,12 @@ class ResultFilter:
             if kind not in KINDS:
                 raise ConfigError(f"unknown kind {kind!r}", hint=f"use one of {', '.join(KINDS)}", keys=["kinds"])
         if self.regex is not None:
-            try:
-                re.compile(self.regex)
-            except re.error as error:
-                message = f"invalid regular expression {self.regex!r}: {error}"
-                raise ConfigError(message, hint="use the syntax of Python's `re` module") from error
+            UserPattern(self.regex)
 
     def compile(self, table: IndexTable) -> Callable[[int, int, float, Callable[[], str]], bool]:
         globs = select_paths(self.paths) if self.paths else None
         kinds = {*self.kinds, *(["method"] if "function" in self.kinds else [])}
-        pattern = re.compile(self.regex, re.MULTILINE) if self.regex is not None else None
+        pattern = UserPattern(self.regex) if self.regex is not None else None
         files = table.files
 
         def accepts(file: int, chunk: int, score: float, text: Callable[[], str]) -> bool:

@@ -13,15 +13,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from assay.records import dataclass
-from assay.syntax.parsing import (
-    ParsingLimits,
-    is_malformed,
-    nesting_problem,
-    parse,
-    query_matches,
-    repeats_errors,
-    tree_problem,
-)
+from assay.syntax.parsing import ParsingLimits, parse_in_process, query_matches
 from assay.syntax.text import split_lines
 
 if TYPE_CHECKING:
@@ -126,12 +118,7 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
 
 
 def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:
-    if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
-        return None
-    if repeats_errors(source, grammar):
-        return None
-    tree = parse(source, grammar, _PARSING)
-    if isinstance(tree, str) or tree_problem(tree, _PARSING):
+    if len(source) > limits.bytes or (tree := parse_in_process(source, grammar, _PARSING)) is None:
         return None
     marks = bytearray(len(source))
     cursor, entered = tree.walk(), True

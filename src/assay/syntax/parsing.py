@@ -85,6 +85,7 @@ def query_matches(tree: Tree, grammar: str, limits: ParsingLimits) -> tuple[list
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(load_grammar(grammar).query, match_limit=limits.open_matches)
+    cursor.set_max_start_depth(limits.start)
     matches = cursor.matches(tree.root_node)
     if grammar in ("c", "cpp"):
         counted = {node for _, captures in matches for node in captures.get("global", ())}
@@ -104,10 +105,14 @@ class ParsingLimits:
     #: Maximum reads per piece: a count, so every machine agrees. Code needs up to 55 (Kotlin), unclosed comments 5,000.
     reads: int = 200
     #: CPU seconds per file and per byte: the last resort. The slowest of 7,460 files took 0.2 s, or 2 µs per byte, so
-    #: that only machines many times slower disagree; random tokens may take hours.
+    #: that only machines several times slower disagree; random tokens may take hours.
     seconds: float = 0.3
-    seconds_per_byte: float = 15e-6
-    tangle: int = 200_000_000  # maximum sum of squared child counts of nodes with errors; a query takes about a second
+    seconds_per_byte: float = 8e-6
+    #: Maximum sum of squared child counts of nodes with errors, and the part that grows with each byte of the source.
+    #: A query takes 20 ns for each, so 6 µs per byte; indexing takes about 1 µs per byte.
+    tangle: int = 10_000_000
+    tangle_per_byte: int = 300
+    start: int = 1_000  # levels at which matches begin; a query takes time with the levels above each match
     depth: int = 30_000  # maximum levels of a tree; above 32,767 the time of a query grows with their square
     open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
 
@@ -182,7 +187,7 @@ def _has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
         children = stack.pop().children
         cost += len(children) ** 2
         stack.extend(child for child in children if child.has_error)
-    return cost > limits.tangle
+    return cost > limits.tangle + limits.tangle_per_byte * tree.root_node.end_byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,3 +276,11 @@ def _depth(signs: Iterable[bytes], opening: bytes, closing: bytes) -> int:
         depth = depth + 1 if sign == opening else max(depth - 1, 0) if sign == closing else 0
         deepest = max(deepest, depth)
     return deepest
+
+
+def parse_in_process(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
+    """Parse a source without a fork; return None for one on which a parser or a query may hang or crash."""
+    if nesting_problem(source, grammar) or is_malformed(source, grammar) or repeats_errors(source, grammar):
+        return None
+    tree = parse(source, grammar, limits)
+    return None if isinstance(tree, str) or tree_problem(tree, limits) else tree

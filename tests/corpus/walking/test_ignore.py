@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from assay.corpus import open_corpus
-from assay.corpus.ignore import Sieve, read_level, translate_plain
+from assay.corpus.ignore import Sieve, read_level, select_paths, translate_plain
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
@@ -219,3 +220,32 @@ def test_plain_patterns_are_translated_as_pathspec_does(pattern) -> None:
 def test_rules_that_are_no_expression_are_passed_over(tmp_path, opened) -> None:
     root = write(tmp_path / "r", {".gitignore": "[z-a]\n*.log\n", "a.py": "1", "b.log": "1"})
     assert paths(opened(root)) == [".gitignore", "a.py"]
+
+
+@pytest.mark.parametrize("rule", ["*" + "a*" * 30 + "b", "/x/" + "*[a-c]" * 30 + "*b", "?*" * 40 + "b"])
+def test_rule_with_many_stars_takes_no_longer_than_one(rule: str, tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path, {"x/" + "a" * 200: "", "x/" + "a" * 200 + "b": "", ".gitignore": rule + "\n"})
+    (tmp_path / ".git").mkdir()
+    assert [file.path for file in opened(root).files] == [".gitignore", "x/" + "a" * 200]
+    assert not select_paths((rule,)).selects("x/" + "a" * 200)
+    assert select_paths((rule,)).selects("x/" + "a" * 200 + "b")
+
+
+@given(st.text("ab*?[]/.", max_size=12).filter(bool), st.text("ab/.", min_size=1, max_size=10))
+def test_stars_match_as_pathspec_says(pattern: str, path: str) -> None:
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+
+    try:
+        expected = GitIgnoreSpec.from_lines([pattern]).match_file(path)
+    except GitIgnorePatternError:
+        return
+    assert select_paths((pattern,)).selects(path) == expected
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".assayignore"])
+def test_ignore_file_that_is_a_fifo_does_not_block_the_walk(name: str, tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path, {"a.py": "x = 1\n"})
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(root / name)
+    assert [file.path for file in opened(root).files] == ["a.py"]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents, Tool
@@ -11,6 +10,7 @@ from assay.engines.mcp import Content
 from assay.engines.mcp_session import check_call, check_output, check_result, parse_result
 from assay.engines.output import OutputSettings, make_layout
 from assay.errors import EngineError
+from assay.patterns import UserPattern
 from assay.settings import read_settings
 from assay.types import Cost, Hit
 
@@ -120,6 +120,6 @@ def test_calls_that_fit_the_tools_are_let_through() -> None:
 def test_index_that_says_in_words_that_it_failed_did() -> None:
     said = CallToolResult(content=[TextContent(type="text", text="Failed to index: no network")])
     check_output(said, None)
-    check_output(said, re.compile("^Error"))
+    check_output(said, UserPattern("^Error"))
     with pytest.raises(EngineError, match="the tool failed: Failed to index: no network"):
-        check_output(said, re.compile("^Failed"))
+        check_output(said, UserPattern("^Failed", timeout=EngineError))

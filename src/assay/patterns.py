@@ -1,0 +1,74 @@
+"""Regular expressions from users, matched within a time limit by the `regex` package."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import copy
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from assay.errors import AssayError, ConfigError
+from assay.records import dataclass
+
+if TYPE_CHECKING:
+    from regex import Match, Pattern
+
+#: CPU seconds for all texts together; a search for a common pattern in 100 MB takes less than one.
+SECONDS: Final = 2.0
+_SHOWN: Final = 80  # characters of a pattern in a message
+
+
+@dataclass(slots=True)
+class UserPattern:
+    """A compiled pattern; `seconds` are the CPU time that is left for its searches."""
+
+    text: str
+    where: str = ""  # prefix of messages
+    keys: tuple[str, ...] = ()
+    timeout: type[AssayError] = ConfigError
+    seconds: float = SECONDS
+    compiled: Pattern[str] = field(init=False, repr=False, compare=False)
+    limited: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            self.compiled = re.compile(self.text, re.MULTILINE)
+            with suppress(ModuleNotFoundError):  # an environment from before the dependency: no time limit
+                import regex  # 20 ms
+
+                self.compiled = regex.compile(self.text, regex.MULTILINE)
+                self.limited = True
+        except Exception as error:  # the errors of `re` and `regex` have no other common base
+            message = f"{self.where}invalid regular expression {self.text[:_SHOWN]!r}: {error}"
+            raise ConfigError(message, hint="use the syntax of Python's `re` module", keys=self.keys) from error
+
+    def fresh(self) -> UserPattern:
+        """Return a copy with all of its time, for the next output."""
+        return copy(self)
+
+    def search(self, text: str) -> Match[str] | None:
+        begin = time.thread_time()
+        try:
+            return self.compiled.search(text, **self._limits())
+        except TimeoutError:
+            self._give_up()
+        finally:
+            self.seconds -= time.thread_time() - begin
+
+    def finditer(self, text: str) -> Iterator[Match[str]]:
+        try:
+            yield from self.compiled.finditer(text, **self._limits())
+        except TimeoutError:
+            self._give_up()
+
+    def _limits(self) -> dict[str, Any]:
+        return {"timeout": max(self.seconds, 0.001), "concurrent": True} if self.limited else {}
+
+    def _give_up(self) -> NoReturn:
+        raise self.timeout(
+            f"{self.where}the regular expression {self.text[:_SHOWN]!r} takes more than {SECONDS:g} s",
+            hint="repeat a set of characters, such as [a-z_]+, instead of a group with repetitions",
+        )
