@@ -11,7 +11,7 @@ SEMBLE := semble[mcp]==0.7.0
 # Contains the axe-core script; installed without its Playwright driver, which is not used.
 AXE := axe-playwright-python==0.1.8
 
-.PHONY: demo test check contracts nightly soak bench fix docs site dist clean
+.PHONY: demo test check contracts nightly soak attacks bench fix docs site dist clean
 
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
@@ -36,9 +36,14 @@ contracts: $(VENV)/.developed  ## re-record the contract files and show what cha
 nightly: $(VENV)/.developed $(VENV)/.peers $(VENV)/.browser  ## full browser, documentation, peer, cluster and action tests
 	$(BIN)/python -m pytest -m nightly -n $(WORKERS) --dist worksteal
 
-soak: $(VENV)/.developed $(VENV)/.peers $(VENV)/.browser  ## long simulations, many kills, time and memory bounds, mutants
-	$(BIN)/python -m pytest -m "soak or hypothesis" --hypothesis-profile soak -n $(WORKERS) --dist worksteal
+soak: $(VENV)/.developed $(VENV)/.peers $(VENV)/.browser  ## long simulations, many kills, time and memory bounds, mutants, attacks
+	$(BIN)/python -m pytest -m "soak or hypothesis" --hypothesis-profile soak -n $(WORKERS) --dist worksteal \
+	  --ignore tests/attacks
 	$(BIN)/python -m tests.mutate
+	@$(MAKE) --no-print-directory attacks
+
+attacks: $(VENV)/.developed  ## attacks from outside (part of soak); ends with a table of tries and failures
+	$(BIN)/python -m pytest -m soak -n $(WORKERS) --dist worksteal tests/attacks
 
 bench: $(VENV)/.developed  ## compare Assay with its peers; writes benchmarks/RESULTS.md
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks

@@ -26,8 +26,8 @@ _FORMAT = 1
 RESULT_CODE = (
     "clock.py", "corpus", "digests.py", "engines", "errors.py", "experiment/__init__.py", "experiment/cache.py",
     "experiment/corpora.py", "experiment/records", "experiment/sessions.py", "experiment/spec",
-    "experiment/worker.py", "files.py", "gold", "http.py", "locks.py", "processes", "records.py", "redaction.py",
-    "settings.py", "store", "syntax", "toml.py", "trec.py", "types.py",
+    "experiment/worker.py", "files.py", "gold", "http.py", "locks.py", "processes", "patterns.py", "records.py",
+    "redaction.py", "settings.py", "store", "syntax", "toml.py", "trec.py", "types.py",
 )  # fmt: skip
 
 
