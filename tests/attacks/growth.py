@@ -9,6 +9,7 @@ of the inputs, by seed.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import resource
@@ -254,6 +255,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100_000)
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print the only row, for the test")
     parser.add_argument("--detail", action="store_true", help="list all inputs above the bound")
     args = parser.parse_args()
     rows = []
@@ -264,7 +266,10 @@ def main() -> None:
         if args.detail:
             for ratio, kind, name in rows[-1].over:
                 print(f"  {ratio:6.1f} {kind:8} {name}", file=sys.stderr, flush=True)
-    print(format_table(rows))
+    if args.json:
+        print(json.dumps({"line": format_table(rows).split("\n")[-1], "tries": rows[0].tries, "over": rows[0].over}))
+    else:
+        print(format_table(rows))
 
 
 if __name__ == "__main__":
