@@ -78,7 +78,7 @@ def test_web_wrong_hosts_origins_tokens_and_methods(world: World, attack: Attack
             for page in ("/api/runs", "/runs", "/?token=", "/?token=" + "0" * 43):
                 status, body = ask(origin, "GET", page, dict(wrong))
                 attack.expect(400 <= status < 500 and b"cart" not in body, f"cookie {wrong} {page}: {status}")
-        for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "HEAD", "GÉT", "A" * 5_000, "POST"):
+        for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "GÉT", "A" * 5_000, "POST"):
             try:
                 status, body = ask(origin, method, "/", cookie)
             except (UnicodeEncodeError, ValueError):
@@ -108,7 +108,8 @@ def test_web_slow_many_and_large_requests(world: World, attack: Attack) -> None:
             if number % 20 == 19:
                 begin = time.monotonic()
                 status, _ = ask(origin, "GET", path, {})
-                attack.expect(status < 400 and time.monotonic() - begin < 30, f"{number} connections: {status}")
+                quick = time.monotonic() - begin < 30  # 503: too many connections wait; it ends with them
+                attack.expect(quick and (status < 400 or status == 503), f"{number} connections: {status}")
         for connection in held:
             connection.close()
         for body, headers in (
