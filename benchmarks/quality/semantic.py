@@ -167,7 +167,7 @@ class _StoredShelves(Shelves):
 
 def _ask(part: str, sources: Sequence[Source], encoder: str, delta: str) -> tuple[Scores, list[GoldSet]]:
     """Return the scores and the gold sets with the lines of their targets."""
-    tables, resolved = [], []
+    tables, resolved = [], list[GoldSet]()
     for source in sources:
         shelves = _StoredShelves()
         engines = {
