@@ -31,7 +31,6 @@ export function option(value, text, selected = false) {
   return element;
 }
 
-/** Replace the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   appendAll(element, children);

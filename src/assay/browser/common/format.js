@@ -11,7 +11,6 @@ export function fixed(value, digits = 3) {
   return value < 0 && Number(text) !== 0 ? MINUS + text : text;
 }
 
-/** Format a difference with its sign. */
 export function signed(value, digits = 3) {
   const text = fixed(value, digits);
   return value > 0 && Number(text) > 0 ? `+${text}` : text;
@@ -29,7 +28,6 @@ export function duration(seconds) {
   return `${fixed(ms, ms >= 10 ? 0 : 1)} ms`;
 }
 
-/** Format a number with thousands separators. */
 export function grouped(value, digits = 0) {
   const [whole, rest] = fixed(value, digits).split(".");
   const separated = whole.replace(/\B(?=(\d{3})+$)/g, ",");

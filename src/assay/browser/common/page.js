@@ -58,7 +58,6 @@ export function listenToKeys(keys) {
   });
 }
 
-/** Set the keys of the current view. */
 export function setViewKeys(keys) {
   viewKeys = keys;
 }

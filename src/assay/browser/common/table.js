@@ -36,12 +36,10 @@ import { copyButton } from "./page.js";
 const SLICE = 120; // rows: about three screens, drawn in a few milliseconds
 const TEXT_ORDER = new Intl.Collator("en", { numeric: true });
 
-/** Create a column of texts. */
 export function textColumn(id, title, value, more = {}) {
   return { id, title, value, ...more };
 }
 
-/** Create the column that names the rows. */
 export function headColumn(id, title, value, more = {}) {
   return { id, title, value, head: true, ...more };
 }
@@ -114,7 +112,6 @@ function sortGrid(grid, sort) {
   drawRows(grid, slice ?? Math.max(SLICE, upTo));
 }
 
-/** Draw the rows up to an index. */
 function drawRows(grid, upTo) {
   const slice = grid.rows.slice(grid.drawn, upTo);
   grid.body.append(...slice.map((row) => bodyRow(grid.options, row)));

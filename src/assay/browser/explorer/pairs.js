@@ -52,7 +52,6 @@ export function distinctRanks(hits, level) {
   });
 }
 
-/** Return the hits without repeated ones. */
 export function distinctHits(hits, level) {
   const ranks = distinctRanks(hits, level);
   return hits.filter((_, index) => ranks[index] !== null);

@@ -4,7 +4,6 @@ import { h, prose } from "../common/dom.js";
 import { spanText } from "../common/format.js";
 import { routeHref } from "../common/route.js";
 
-/** Return the address of the report or one of its sections. */
 export function reportHref(section = "") {
   return section ? routeHref(["report", section]) : "#/";
 }

@@ -70,7 +70,6 @@ function engineChoice(panel) {
   return [h("label", { for: "rerun-engine" }, "Engine"), select];
 }
 
-/** Draw the changed settings and the list of all settings. */
 function drawSettings(panel) {
   const { engine, settings: box } = panel;
   const { changes } = rerunState;
@@ -208,7 +207,6 @@ function resultCell(hit, query) {
 
 // --- settings: the changed ones with their fields, and the list to choose from -------------------------------------
 
-/** Return the value of a setting in the run. */
 function settingValue(engine, setting) {
   return setting.name in engine.values ? engine.values[setting.name] : setting.default;
 }

@@ -30,7 +30,6 @@ async function startReview() {
   return showSignIn(frame.main, about, null, begin);
 }
 
-/** Show the views of a session. */
 function enter(frame, session) {
   frame.enter(session);
   let close = () => {};

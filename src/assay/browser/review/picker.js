@@ -5,7 +5,6 @@ import { get } from "./session.js";
 
 const MAX_DEFINITIONS = 200; // listed at once: typing finds the others faster than scrolling
 
-/** Choose a file of the corpus. */
 export function pickFile(choose) {
   const find = async (text) => {
     const { paths, total } = await get("paths", { find: text });

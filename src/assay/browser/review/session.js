@@ -34,7 +34,6 @@ function retryDelay() {
   return new Promise((resolve) => setTimeout(resolve, RETRY_DELAY));
 }
 
-/** Render why a request failed. */
 export function troubleNote(error) {
   const retries = "Trying again every second. What you wrote is kept in this browser.";
   return h("div.trouble-note", { role: "alert" }, [
@@ -70,7 +69,6 @@ export async function beginSession(about, name) {
   return session;
 }
 
-/** Reload the queue: other reviewers may have proposed targets. */
 export async function refreshQueue(session) {
   const { items, adjudicates } = await get("queue", { as: session.name });
   Object.assign(session, { items, adjudicates });

@@ -35,7 +35,6 @@ export function sourcePane(colors, onSelect) {
   };
 }
 
-/** Show a file at a span, with marks `{start, end, role}` in it. */
 async function showFile(file, span, marks) {
   const request = (file.request += 1);
   const start = span.start ?? 1;
@@ -62,7 +61,6 @@ async function showFile(file, span, marks) {
 
 // --- blocks --------------------------------------------------------------------------------------------------------
 
-/** Load the block that contains a line. */
 function fetchBlock(file, line, waiting = () => {}) {
   const { path, request } = file;
   const start = Math.floor((line - 1) / BLOCK) * BLOCK + 1;

@@ -37,7 +37,6 @@ async function openList() {
   await refresh();
 }
 
-/** Explain why a page cannot be shown. */
 async function openProblem() {
   const { message, hint } = await blockJson("problem");
   fill(buildFrame(), [

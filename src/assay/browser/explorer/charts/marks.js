@@ -151,7 +151,6 @@ export function heatCell(value, low, high, text, small = null) {
   return cell;
 }
 
-/** Return the least and the greatest of the finite numbers. */
 export function rangeOf(values) {
   const finite = values.filter(Number.isFinite);
   return finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 1];

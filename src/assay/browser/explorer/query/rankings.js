@@ -107,13 +107,11 @@ function markBadge(hit, { targets, adversaries }) {
   return h("span.badge.good", `✓ ${gradeName(targets[target].grade)}${note}`);
 }
 
-/** Render where the first engine ranks the same hit. */
 function rankChange(rank, before) {
   const sign = before === rank ? "=" : before > rank ? "↑" : "↓";
   return h("span.moved", { title: `A ranks it ${before}` }, `${sign} A #${before}`);
 }
 
-/** Describe which targets are missing from a ranking. */
 function missingTargets(level, targets, hits) {
   const found = new Set(hits.map((hit) => hit.mark?.target).filter((target) => target !== undefined));
   const paths = new Set([...found].map((target) => targets[target].path));

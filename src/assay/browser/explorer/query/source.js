@@ -19,7 +19,6 @@ export function letterOf(column) {
   return (before ? LETTERS[before - 1] : "") + LETTERS[column % LETTERS.length];
 }
 
-/** Draw the source of a query. */
 export function sourceSection(view) {
   const title = h("h2", { id: "source-title" }, "Source");
   const section = (...content) => h("section", { "aria-labelledby": "source-title" }, title, content);

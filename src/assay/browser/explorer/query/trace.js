@@ -23,7 +23,6 @@ export function traceSection({ data, unit, loaded }) {
   );
 }
 
-/** Draw the table of candidates and stages. */
 export function stageTable({ stages, candidates }, targets) {
   const finalRank = (row) => row.steps[stages.length - 1]?.rank || null;
   return table({

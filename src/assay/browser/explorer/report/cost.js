@@ -43,7 +43,6 @@ function resourcesPart(data) {
   ];
 }
 
-/** Return the columns in which some row has a value. */
 function withValues(columns, rows) {
   return columns.filter(({ value }) => rows.some((row) => value(row) !== null));
 }

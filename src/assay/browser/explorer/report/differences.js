@@ -105,7 +105,6 @@ function differencesTable(data, rows) {
   return engineTable(data, { caption, rows, columns });
 }
 
-/** Fold what only a statistician asks for. */
 function detailFold(data, rows) {
   const [{ equivalence, queries }] = rows;
   const columns = [

@@ -181,7 +181,6 @@ function phrasingTable(data, queries, { engine, measure }) {
   ];
 }
 
-/** Return the values of a query by phrasing. */
 function phrasingRow(data, query, engine, measure) {
   const units = new Map(query.units.map((index) => [data.units[index].form, data.units[index]]));
   const all = [...units].map(([form, unit]) => [form, data.value(engine, measure, unit.index)]);

@@ -85,7 +85,6 @@ function problemTable(title, rows, columns) {
   return rows.length > 0 && [subtitle(title), table({ caption: title, rows, columns, slice: SHOWN_PROBLEMS })];
 }
 
-/** Describe which differences the gold set could have shown. */
 function powerText(data) {
   const rows = comparisonsOn(data, data.primary).filter((row) => row.in_family);
   if (!rows.length) return "";

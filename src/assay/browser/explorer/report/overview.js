@@ -24,7 +24,6 @@ const BADGES = {
 // The page shows other engines in a table, and losses as links.
 const REPLACED_LINES = /^(Others|Largest losses): /;
 
-/** Render the verdict, its evidence and the scores. */
 export function renderOverview(data) {
   const { decision, tone } = data.summary;
   const { outcome, headline } = decision;

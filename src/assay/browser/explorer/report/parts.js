@@ -16,7 +16,6 @@ export function engineOf(data, name) {
   return data.engines[data.engineIndex(name)];
 }
 
-/** Return the name of an engine, marked if it answered no query. */
 export function shownName(data, name) {
   return engineOf(data, name)?.answered_nothing ? `${name} (failed)` : name;
 }
@@ -55,7 +54,6 @@ export function engineColor(data, name) {
   return place < 0 ? "engine-0" : `engine-${1 + (place % COLORS)}`;
 }
 
-/** Return the means of a measure, one per engine. */
 export function meansOf(data, measure) {
   return data.results.comparison.means.filter((row) => row.measure === measure);
 }
@@ -78,7 +76,6 @@ export function withoutReferences(data, rows) {
 
 // --- texts ---------------------------------------------------------------------------------------------------------
 
-/** Format a mean with its interval. */
 export function meanText(mean, { low, high }) {
   return `${fixed(mean)} ${intervalText({ low, high })}`;
 }
@@ -87,7 +84,6 @@ function intervalText({ low, high }) {
   return `[${fixed(low, 2)}, ${fixed(high, 2)}]`;
 }
 
-/** Format a difference with its interval. */
 export function differenceText(row) {
   return `${signed(row.difference)} ${signedInterval(row.interval)}`;
 }
@@ -101,7 +97,6 @@ export function pText(value) {
   return value >= 0.0001 ? fixed(value, 4) : "<0.0001";
 }
 
-/** Return the p-value that decides a verdict. */
 export function decidingP(row) {
   return row.p_adjusted ?? row.p;
 }
@@ -110,13 +105,11 @@ export function betterSide(data, measure) {
   return measureOf(data, measure).higher ? "right is better" : "left is better";
 }
 
-/** Return a warning if a statement rests on few queries. */
 export function fewText(data, queries) {
   const { few } = data.summary;
   return queries < few ? `Fewer than ${few} queries: unreliable.` : "";
 }
 
-/** Join the sentences that are not empty. */
 export function sentences(...parts) {
   return parts.filter(Boolean).join(" ");
 }
