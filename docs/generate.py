@@ -24,7 +24,7 @@ from docs.simulations_page import statistics
 
 _Setting = tuple[str, Field[Any], object]
 
-FOLDER = Path(__file__).parent
+DIR = Path(__file__).parent
 
 
 def measures() -> str:
@@ -152,7 +152,7 @@ _SHARED = ("mining", "kinds", "seed", "threads")  # keys that both kinds of reci
 
 
 _TRAINING = """\
-`assay train FOLDER --out DIR` trains word vectors and a translation table on the Git repositories in a folder and
+`assay train DIR --out DIR` trains word vectors and a translation table on the Git repositories in a folder and
 writes DIR/model. Training needs `pip install
 '.[train]'` in a checkout; searching with the model does not.
 
@@ -234,4 +234,4 @@ PAGES: dict[str, Callable[[], str]] = {
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        (FOLDER / name).write_text(page(), encoding="utf-8")
+        (DIR / name).write_text(page(), encoding="utf-8")

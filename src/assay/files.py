@@ -123,3 +123,20 @@ def relative_path(path: str | os.PathLike[str], directory: str | os.PathLike[str
 
 def is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def find_upward(directory: Path, name: str) -> Path | None:
+    """Return the file of this name in a directory or its nearest parent up to the root of the Git repository.
+
+    Outside of a repository no parent is read: it may belong to another user, and assay.toml names commands to run.
+    """
+    parents = [parent := os.path.realpath(directory)]
+    while not os.path.exists(os.path.join(parent, ".git")):
+        if parent == os.path.dirname(parent):
+            del parents[1:]
+            break
+        parents.append(parent := os.path.dirname(parent))
+    found = next((parent for parent in parents if os.path.isfile(os.path.join(parent, name))), None)
+    if found is None or found == parents[0]:
+        return None if found is None else directory / name
+    return Path(found if directory.is_absolute() else os.path.relpath(found)) / name

@@ -3,7 +3,6 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -36,23 +35,6 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
         match = re.search(r"line (\d+)", str(error))
         line = int(match.group(1)) if match else None
         raise ConfigError(f"invalid TOML: {error}", file=path, line=line, hint="correct the TOML syntax") from error
-
-
-def find_upward(directory: Path, name: str) -> Path | None:
-    """Return the file of this name in a directory or its nearest parent up to the root of the Git repository.
-
-    Outside of a repository no parent is read: it may belong to another user, and assay.toml names commands to run.
-    """
-    parents = [parent := os.path.realpath(directory)]
-    while not os.path.exists(os.path.join(parent, ".git")):
-        if parent == os.path.dirname(parent):
-            del parents[1:]
-            break
-        parents.append(parent := os.path.dirname(parent))
-    found = next((parent for parent in parents if os.path.isfile(os.path.join(parent, name))), None)
-    if found is None or found == parents[0]:
-        return None if found is None else directory / name
-    return Path(found if directory.is_absolute() else os.path.relpath(found)) / name
 
 
 def find_line(text: str, dotted: str) -> int | None:

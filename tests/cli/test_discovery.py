@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay.cli.main import main
-from assay.toml import find_upward
+from assay.files import find_upward
 
 
 def test_find_upward_stops_at_the_root_of_the_repository(tmp_path, monkeypatch):

@@ -87,7 +87,7 @@ def test_bad_run_files_are_refused(files, capsys, text, message):
 
 def test_arguments_that_do_not_fit_are_refused(files, capsys):
     assert score(capsys)[0] == 2
-    assert "two run files have the same name" in score(capsys, "a.trec", "a.trec")[2]
+    assert "duplicate run file name" in score(capsys, "a.trec", "a.trec")[2]
     assert "--write cannot be used with --qrels" in score(capsys, "a.trec", "--write")[2]
     assert main(["score", "a.trec", "b.trec"]) == 2
     assert "--qrels" in capsys.readouterr().err

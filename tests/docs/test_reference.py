@@ -11,7 +11,7 @@ import pytest
 
 from assay.cli.main import build_parser, main
 from assay.experiment import read_run
-from docs.generate import FOLDER, PAGES
+from docs.generate import DIR, PAGES
 from tests.docs.running import pages
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("name", PAGES)
 def test_reference_page_equals_the_program(name):
-    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run `make docs`"
+    assert (DIR / name).read_text(encoding="utf-8") == PAGES[name](), "run `make docs`"
 
 
 def readme_commands() -> list[str]:
@@ -93,7 +93,7 @@ def test_readme_gold_example_is_a_gold_file(tmp_path):
     assert gold.queries[0].adversaries[0].confusion == "retries jobs, never requests"
 
 
-ENGINES = (FOLDER / "reference" / "engines.md").read_text(encoding="utf-8")
+ENGINES = (DIR / "reference" / "engines.md").read_text(encoding="utf-8")
 
 
 def test_page_of_engines_names_every_placeholder_there_is():

@@ -221,8 +221,6 @@ class Benchmarks:
 
 
 class RunMonitor:
-    """Progress callback that stores the last progress and stops a cancelled run."""
-
     def __init__(self) -> None:
         self.last: Progress | None = None
         self.stopped = threading.Event()

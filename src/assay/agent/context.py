@@ -36,8 +36,6 @@ class RootedPath:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """Served directories, resolved and without duplicates."""
-
     directories: tuple[Path, ...]
 
     @classmethod

@@ -59,8 +59,6 @@ _NOTES: Final = 50  # tokens of the sentences on what was left out
 
 
 class SearchTools:
-    """The tools `search`, `related` and `explain`."""
-
     def __init__(self, roots: Roots) -> None:
         self._roots = roots
         self._caches = {directory: IndexCache(directory) for directory in roots.directories}

@@ -100,8 +100,6 @@ def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Address of the HTTP server, names of this machine, and the required token."""
-
     host: str
     port: int
     names: tuple[str, ...] = ()  # by which other machines address this one

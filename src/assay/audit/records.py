@@ -21,8 +21,6 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """Share of cases with its Wilson interval."""
-
     count: int
     of: int
     low: float

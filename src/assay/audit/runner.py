@@ -25,8 +25,6 @@ from assay.types import Corpus, Query
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """Named group of laws and the function that checks them."""
-
     name: str
     about: str
     run: Callable[[AuditSessions], Iterator[AuditFinding]]

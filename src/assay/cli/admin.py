@@ -21,8 +21,9 @@ from assay.engines.tool import PROBE_LIMITS
 from assay.errors import AssayError, ConfigError, SetupError, did_you_mean, install_hint
 from assay.experiment.spec import FILE, load_spec
 from assay.experiment.spec.starter import starter_config, starter_gold
-from assay.files import write_atomic
-from assay.gold import load_gold, resolve
+from assay.files import find_upward, write_atomic
+from assay.gold.anchors import resolve
+from assay.gold.load import load_gold
 from assay.gold.mining.drafts import DraftRules
 from assay.processes.running import ProgramSpec, run_process
 from assay.report.render.document import Block, Cell, Paragraph, Tone, table
@@ -30,7 +31,6 @@ from assay.search.config import load_search_config
 from assay.store.kinds import KINDS, LIMITED, cache_dir, parse_age, parse_size
 from assay.store.store import Store
 from assay.terminal import use_color
-from assay.toml import find_upward
 from assay.web.explorer import explorer_routes
 from assay.web.reviewers import port_file
 from assay.web.runs import RunList

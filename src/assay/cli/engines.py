@@ -41,7 +41,7 @@ from assay.experiment.engine_check import EngineCheck, ParsedReply, check_engine
 from assay.experiment.spec import FILE, engine_factory
 from assay.experiment.spec.engines import EngineFactory, with_environment
 from assay.files import read_utf8
-from assay.gold import load_gold
+from assay.gold.load import load_gold
 from assay.gold.split import select
 from assay.redaction import make_redactor
 from assay.report.render.document import Block, Cell, Heading, Paragraph, table
@@ -366,8 +366,6 @@ def spec_of(engine: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamedCorpus:
-    """Corpus and, if one was given, the gold set that names it."""
-
     corpus: Corpus
     ours: Callable[[str], bool]  # whether a path is a gold or configuration file, which engines must not return
     suite: Suite | None = None

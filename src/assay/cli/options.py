@@ -24,8 +24,7 @@ from assay.experiment.spec.analysis_plan import (
     split_names,
 )
 from assay.experiment.spec.engines import parse_engine_flags
-from assay.files import write_atomic
-from assay.toml import find_upward
+from assay.files import find_upward, write_atomic
 from assay.types import AnalysisPlan, GoldSet, Run, Suite
 
 # Gold sets, corpora and pages are imported where they are used: `assay gate` needs none of them.
@@ -69,7 +68,7 @@ def load_one_set(path: Path) -> GoldSet:
     if not path.is_file():
         problem = "expected a file, got a directory" if path.is_dir() else "no such file"
         raise GoldError(problem, file=path, hint="pass one gold file")
-    from assay.gold import load_gold
+    from assay.gold.load import load_gold
 
     golds = load_gold(path).golds
     if len(golds) != 1:

@@ -149,8 +149,6 @@ _NUMBER_WIDTH: Final = 6  # columns of a line number
 
 
 class ResultPrinter(NamedTuple):
-    """Width and colors of the terminal that results are printed on."""
-
     width: int
     color: bool
 
@@ -302,8 +300,6 @@ class _EngineLines:
 
 
 class _Bar:
-    """Progress bar over all queries of all engines, or over all cells."""
-
     def __init__(self, drawing: RichProgress, lines: _EngineLines) -> None:
         self.drawing = drawing
         self.lines = lines

@@ -31,8 +31,9 @@ from assay.experiment import lock_directory
 from assay.experiment.records.directory import HTML, is_run
 from assay.experiment.spec.analysis_plan import analysis_plan_of, default_baseline
 from assay.files import read_utf8, write_atomic
-from assay.gold import load_gold, query_hash
+from assay.gold.build import query_hash
 from assay.gold.formats.beir_trec import read_qrels
+from assay.gold.load import load_gold
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import compared_pair
 from assay.report.comparison import (
@@ -290,7 +291,7 @@ def _compare_tables(args: Namespace) -> _Compared:
         read = [(name, values) for path in paths for name, values in read_engines(path, measure=args.primary).items()]
         engines = dict(read)
         if len(engines) < len(read):
-            raise ConfigError("both files have an engine of the same name", hint="rename it in one of the files")
+            raise ConfigError("duplicate engine name in the two files", hint="rename it in one of the files")
         comparison = compare_columns(
             engines, args.primary or "value", args.baseline, higher_is_better=higher, **settings
         )
@@ -427,7 +428,7 @@ def read_run_files(qrels: Path, files: Sequence[Path]) -> tuple[Run, tuple[str, 
     gold = read_qrels(qrels)
     names = [path.stem for path in files]
     if len(set(names)) < len(names):
-        raise ConfigError("two run files have the same name", hint="rename one: the file name is the engine's name")
+        raise ConfigError("duplicate run file name", hint="rename one file: the file name is the engine name")
     engines, notes = [], []
     for name, path in zip(names, files, strict=True):
         rankings, remarks = _read_rankings(path, gold)

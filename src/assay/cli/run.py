@@ -45,7 +45,7 @@ from assay.experiment.spec.engines import (
     settings_table,
 )
 from assay.experiment.spec.model import resolve_level
-from assay.gold import load_gold
+from assay.gold.load import load_gold
 from assay.gold.split import SEALED, select
 from assay.report.dry_run import dry_run_document, dry_run_json
 from assay.report.evidence import gather, stability, stability_blocks
@@ -175,7 +175,8 @@ def _run(args: Namespace, spec: Spec, suite: Suite, *, keep: bool = False) -> in
     """
     level = level_of(spec.analysis_plan().primary)
     thresholds = [parse_threshold(text, level) for text in args.require]
-    threshold_measures(thresholds, spec.k)  # report errors before anything runs
+    if thresholds:
+        threshold_measures(thresholds, spec.k)  # report errors before anything runs
     out = Path(spec.out)
     directories = repeat_directories(out, args.repeat) if args.repeat else [check_directory(out)]
     page = _plan_report(args, spec)

@@ -218,7 +218,7 @@ def add_command(args: Namespace) -> None:
     (added,) = add_to_ledger(args, plan, [ledgers.make_entry(measured, claim, plan.rule, title=title, by=args.by)])
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
-        info(args, "the two engines have the same settings: did the program itself change?")
+        info(args, "the two engines have the same settings; the entry is meaningful only if the program changed")
 
 
 def _log_sealed(suite: Suite, engine: str) -> None:

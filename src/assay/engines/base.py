@@ -86,8 +86,6 @@ class Engine(Protocol):
 
 
 class FullEngine(Engine, Protocol):
-    """An engine with all optional attributes."""
-
     @property
     def oversample(self) -> int:
         """Number of results to request, as a multiple of k."""

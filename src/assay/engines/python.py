@@ -176,8 +176,6 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
 
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(EngineDefaults):
-    """An engine that calls a function (query, k) or (query)."""
-
     function: Search
     style: CallStyle = "positional"
 

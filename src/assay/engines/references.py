@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from assay.corpus import read_bytes, read_text
 from assay.corpus.opening import ListedPaths
 from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, SessionUsage, identity_of
-from assay.engines.tool import UsageTracker, describe_failure, run_engine_command
+from assay.engines.tool import describe_failure, run_engine_command
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import read_settings, setting
@@ -170,7 +170,7 @@ class FileCounter:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._paths = tuple(sorted(file.path for file in corpus.files))
-        self.tracker = UsageTracker()  # resources of the counting programs
+        self.peak_bytes: int | None = None  # of the counting programs
 
     def count(self, word: str) -> Mapping[str, int]:
         """Return the number of occurrences of a lowercase word by path; files without the word are omitted."""
@@ -188,9 +188,8 @@ class FileCounter:
     def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        done = run_engine_command(
-            task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, record=self.tracker.record_query_run
-        )
+        done = run_engine_command(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process)
+        self.peak_bytes = max(self.peak_bytes or 0, done.peak_bytes or 0) or None
         if done.code not in (0, 1) and not may_fail:
             raise EngineError(describe_failure(task, done), hint=_HINT)
         return b"" if done.code else done.stdout
@@ -451,7 +450,7 @@ class KeywordsSession:
         return FileWords(data if data.isascii() else _fold(data).encode())
 
     def usage(self) -> SessionUsage:
-        return SessionUsage(peak_bytes=self._counter.tracker.peak_bytes)
+        return SessionUsage(peak_bytes=self._counter.peak_bytes)
 
     def close(self) -> None:
         self._count.cache_clear()

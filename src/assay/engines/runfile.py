@@ -150,8 +150,6 @@ _COLUMNS = ("qid", "Q0", "docno", "rank", "score", "tag")
 
 
 class TrecRanking(NamedTuple):
-    """The results of one query, best first."""
-
     docnos: tuple[str, ...]
     scores: tuple[float, ...]
     tags: tuple[str, ...]

@@ -55,8 +55,6 @@ PROBE_LIMITS = ProbeLimits()
 
 
 class ExternalSession(ABC):
-    """A session of a tool or server."""
-
     def __init__(self, engine: SharedIndexEngine, index: IndexWorkspace) -> None:
         self.filtering = engine.filters
         self.redactor = make_redactor(engine.secrets)

@@ -84,8 +84,6 @@ class IndexWorkspace:
 
 @dataclass(slots=True, eq=False)
 class IndexDirectory:
-    """The directory of an index, and the state of its files after indexing."""
-
     path: Path
     workspace: IndexWorkspace
     is_copy: bool = True  # False: the corpus itself, which the engine does not write to

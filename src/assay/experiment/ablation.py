@@ -53,8 +53,6 @@ def find_parts(spec: Spec, name: str | None, only: Sequence[str] = ()) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class AblationStep:
-    """Comparison of two variants that differ in one part."""
-
     part: str
     strategy: Strategy
     variant: str
@@ -77,7 +75,7 @@ def plan_ablation(
             raise ConfigError(message, hint='for example stem = { "search.without" = ["stem"] }')
     name, count = Counter(part.name for part in parts).most_common(1)[0]
     if count > 1:
-        raise ConfigError(f"two parts are called {name!r}", hint="rename one of them")
+        raise ConfigError(f"duplicate part name {name!r}", hint="rename one of them")
     out, up = list[SettingChange](), list[SettingChange]()
     if "left out" in ways:
         out = [SettingChange(f"without {part.name}", switched_off([part])) for part in parts]

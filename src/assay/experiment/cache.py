@@ -14,7 +14,7 @@ from assay.engines.kinds import find_kind
 from assay.errors import SetupError
 from assay.experiment.records.codec import Lines, decoder, dump, engine_json, gold_json, ranking_json, read_engine
 from assay.experiment.records.directory import UNFINISHED, write_assayignore
-from assay.gold import gold_hash
+from assay.gold.build import gold_hash
 from assay.store import kinds
 from assay.store.store import Store
 from assay.types import CorpusInfo, EngineRun, GoldSet, Status
@@ -33,16 +33,12 @@ RESULT_CODE = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class CellId:
-    """Identifier of a cell: one engine on one gold set."""
-
     gold: str
     engine: str
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusSnapshot:
-    """Gold set and facts about its corpus at the start of a run."""
-
     gold: GoldSet  # anchors resolved
     facts: CorpusInfo
     lines: Lines  # of the files named by targets and adversaries
@@ -64,8 +60,6 @@ class CellCost:
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """Output of one engine on one gold set."""
-
     engine: EngineRun  # on this gold set only
     lines: Lines  # of the files in the rankings; cells of one gold set may share a table
     spent: CellCost = field(default_factory=CellCost, compare=False)

@@ -25,8 +25,6 @@ _LOGGERS: Final = ("distributed", "tornado")
 
 @dataclass(frozen=True, slots=True)
 class DaskTimeouts:
-    """Time limits of a Dask executor."""
-
     connect: float = 10.0  # seconds; a running scheduler answers in less than one
     workers: float = 60.0  # seconds without any worker; a job queue may need that long for the first
     look: float = 1.0  # seconds between counts of the workers
@@ -121,8 +119,6 @@ class DaskExecutor:
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnvironment:
-    """Host, Python and Assay of a worker or of the planning process."""
-
     host: str
     assay: str
     python: str  # without the patch version; `ast`, `re` and the standard library change with minor versions

@@ -18,8 +18,8 @@ from assay.experiment.spec import FILE, Spec
 from assay.experiment.spec.analysis_plan import check_suite
 from assay.experiment.spec.load import EXTENDS, PRESET
 from assay.experiment.spec.model import KEYS, TABLES
-from assay.gold import TagRule, join, resolve
-from assay.gold.load import SHIPPED, load_gold, reload_set
+from assay.gold.anchors import resolve
+from assay.gold.load import SHIPPED, TagRule, join, load_gold, reload_set
 from assay.gold.split import access_log_path
 from assay.settings import iter_leaves
 from assay.store.scratch import scratch
@@ -192,8 +192,6 @@ class LineSizes:
 
 @dataclass(frozen=True, slots=True)
 class PhrasedQuery:
-    """One phrasing of one query."""
-
     query: Query
     form: str
 
@@ -204,8 +202,6 @@ class PhrasedQuery:
 
 @dataclass(frozen=True, slots=True)
 class PreparedGold:
-    """Gold set with its opened corpus."""
-
     gold: GoldSet
     corpus: Corpus
     problems: tuple[str, ...]

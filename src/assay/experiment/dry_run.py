@@ -17,8 +17,6 @@ from assay.types import Suite
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """Number of cells that are not cached, and of their queries."""
-
     cells: int
     questions: int
 
@@ -47,8 +45,6 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Work that a run would do."""
-
     tree: Node
     left: RemainingWork
     skipped: Mapping[str, str]

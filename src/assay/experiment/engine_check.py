@@ -26,8 +26,6 @@ _NONSENSE = "zqxvkjwyblorfgh"  # in no language and no code
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """Output of an engine for one query."""
-
     what: str
     query: str
     expected: str  # file with the name or sentence; empty for the nonsense word
@@ -56,8 +54,6 @@ class ParsedReply:
 
 @dataclass(frozen=True, slots=True)
 class EngineCheck:
-    """Output and resource use of an engine in a check."""
-
     answers: tuple[ParsedReply, ...]
     index_seconds: float | None  # None: the engine did not open
     resources: Resources

@@ -145,8 +145,6 @@ class FuturesExecutor(Protocol):
 
 
 class FuturesAdapter:
-    """Adapter for an executor that the caller owns and closes."""
-
     shares_disk = False  # unknown
 
     def __init__(self, executor: FuturesExecutor) -> None:

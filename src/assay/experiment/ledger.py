@@ -97,8 +97,6 @@ def read_rule(values: object, where: str = "rule") -> AcceptanceRule:
 
 @dataclass(frozen=True, slots=True)
 class ConditionResult:
-    """One condition of a rule, and whether it held."""
-
     text: str
     held: bool
 
@@ -117,7 +115,7 @@ def apply_rule(
         large = [change for change in repositories if change.queries >= rule.repository_queries]
         lost = sorted((c for c in large if c.gain <= rule.worst_repository + DEFAULT.tie), key=lambda c: c.gain)
         if lost:
-            text = f"too much is lost on {', '.join(f'{c.repository} {c.gain:+.3f} (n={c.queries})' for c in lost)}"
+            text = f"the loss is too large on {', '.join(f'{c.repository} {c.gain:+.3f} (n={c.queries})' for c in lost)}"
         elif large:
             text = f"none of {len(large)} repositories loses {-rule.worst_repository:g}"
         else:
@@ -128,8 +126,6 @@ def apply_rule(
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How a tuned change was chosen."""
-
     points: int
     partitions: int
     apparent: float
@@ -138,8 +134,6 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEngine:
-    """One of the two engines of an entry."""
-
     engine: str
     config: str  # hash of the settings that determine its rankings
     mean: float
@@ -212,8 +206,6 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """Comparison of two engines, with the run of the new engine."""
-
     run: Run
     new: EngineRun
     old: EngineRun
@@ -359,8 +351,6 @@ def as_mapping(entry: LedgerEntry) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChainError:
-    """Problem of one ledger line."""
-
     line: int
     text: str
 
@@ -461,16 +451,12 @@ def write_head(path: Path, entries: int, last: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """Keys of the [ledger] table."""
-
     file: str = setting(LEDGER_FILE, "path of the ledger, relative to assay.toml")
     rule: object = setting("significant", "the name of a rule, or a table of its conditions")
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerPlan:
-    """The ledger file and the rule for new entries."""
-
     path: Path
     rule: AcceptanceRule
 

@@ -35,7 +35,7 @@ from assay.experiment.spec import Spec, engine_factory
 from assay.experiment.spec.engines import EngineFactory, RunEntry, missing_requirement
 from assay.experiment.spec.model import resolve_level
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
-from assay.gold import gold_hash
+from assay.gold.build import gold_hash
 from assay.gold.split import select
 from assay.redaction import secret_variables
 from assay.store.kinds import UNFINISHED
@@ -64,8 +64,6 @@ DEFAULT_OPTIONS = ExecutionOptions()
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Settings of a timed run."""
-
     threads: int = 0  # processors for every engine; 0: all
     interleave: bool = True  # send each query to all engines in turn; false: one engine after the other
 

@@ -40,8 +40,8 @@ from assay.experiment.spec import FILE, Spec, load_spec, override
 from assay.experiment.spec.analysis_plan import match_names
 from assay.experiment.spec.engines import check_encodable
 from assay.experiment.worker import CellTask, CorpusAccess, measure, prepare_corpus, survey, take_snapshot
-from assay.gold import gold_hash, query_hash
 from assay.gold.access_log import log_access
+from assay.gold.build import gold_hash, query_hash
 from assay.gold.split import sealed_queries, select
 from assay.redaction import register_secret_values
 from assay.types import TIME_LIMITS, EngineRun, GoldSet, Hit, Ranking, Run, RunMetadata, Status, Suite, VariantInfo
@@ -146,8 +146,6 @@ def run_spec(
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """Results of all or some cells of a plan."""
-
     snapshots: Mapping[str, CorpusSnapshot]
     cells: Mapping[CellId, CellResult]
     cached: frozenset[CellId] = frozenset()  # cells that were not executed
@@ -176,8 +174,6 @@ class PlanResult:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Run and the results of its cells."""
-
     run: Run
     results: PlanResult
 

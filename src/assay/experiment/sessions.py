@@ -38,8 +38,6 @@ _CODE_DIGITS = 16  # of a digest, enough to distinguish any two versions
 
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
-    """Limits for one engine on one gold set."""
-
     query: float  # seconds
     index: float  # seconds
     max_timeouts: int = 0  # consecutive timeouts after which the engine gets no more queries; 0: never
@@ -144,8 +142,6 @@ def _memory(field: str) -> int | None:
 
 @dataclass(eq=False)
 class _EngineSession:
-    """One engine opened on one gold set."""
-
     name: str
     engine: FullEngine
     corpus: Corpus

@@ -65,8 +65,6 @@ def choose(cells: Sequence[T], shard: ShardId) -> tuple[T, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """Results of one shard, or of all shards merged."""
-
     shard: ShardId
     summary: PlanSummary
     results: PlanResult

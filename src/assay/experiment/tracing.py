@@ -17,8 +17,6 @@ _MOST_BYTES = 2_000_000  # indexed in about two seconds (measured: a megabyte pe
 
 
 class TraceQuery(NamedTuple):
-    """One phrasing of one query of a run."""
-
     gold: str
     query: str
     form: str
@@ -26,8 +24,6 @@ class TraceQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueryTrace:
-    """Stages of one query in an engine."""
-
     engine: str
     waterfall: Waterfall
 

@@ -54,8 +54,6 @@ def spec_with(base: BaseEngine, variants: Sequence[SettingChange]) -> Spec:
 
 @dataclass(frozen=True, slots=True)
 class TuneSettings:
-    """Keys of the [tune] table."""
-
     engine: str = setting("", "the engine to tune; default: the only one")
     params: Mapping[str, tuple[object, ...]] = setting({}, "dotted setting -> the values to try")
     # Each is used in both directions; on 50 queries the honest mean then varies by about .002 between seeds.
@@ -85,8 +83,6 @@ def parse_param(text: str) -> tuple[str, tuple[object, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class GridPoint:
-    """A point of a grid, and the settings in which it differs from the engine."""
-
     change: SettingChange
     moved: Mapping[str, object]
 

@@ -65,8 +65,6 @@ class TimedInputs:
 
 @dataclass(frozen=True, slots=True)
 class CellTask:
-    """Engines to run on one gold set, and the settings of the run."""
-
     access: CorpusAccess
     corpus: str  # digest of the corpus at planning time
     factories: tuple[EngineFactory, ...]  # empty in a timed task

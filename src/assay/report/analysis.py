@@ -10,9 +10,8 @@ from typing import Literal
 import numpy as np
 
 from assay.experiment.records.directory import HTML
-from assay.gold import overlaps
 from assay.gold.git_history import reanchor_hint
-from assay.gold.query_properties import find_duplicates, have_same_targets, language_of
+from assay.gold.query_properties import find_duplicates, have_same_targets, language_of, overlaps
 from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import measure_costs, timing_conditions
 from assay.report.decision import DecidedEngine, decide, find_losses

@@ -250,7 +250,7 @@ def require_comparable(old: Run | QueryScores, new: Run | QueryScores) -> None:
     for name, before, after in _changed_pairs(old, new):
         if not _same_repository(before, after):
             names = [_repository_text(facts) for facts in (before, after)]
-            hint = "compare runs of one repository; a full clone identifies it by its first commit, whatever its name"
+            hint = "compare runs of one repository; a full clone is identified by its first commit, not by its name"
             raise NotComparableError(
                 f"the corpus of {name} is another repository: expected {names[0]}, got {names[1]}", hint=hint
             )

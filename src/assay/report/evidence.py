@@ -46,8 +46,6 @@ class UnstableQuery:
 
 @dataclass(frozen=True, slots=True)
 class EngineScores:
-    """Failures, ranking digests and means of an engine over the repeats of a run."""
-
     name: str
     role: EngineRole
     settings: str  # digest of the settings

@@ -155,7 +155,7 @@ def judge_gate(
     """
     names = [e.name for e in new.engines]
     if engine and engine not in names:
-        raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(names)}")
+        raise ConfigError(f"no engine {engine!r} in this run", hint=f"use one of: {', '.join(names)}")
     gated = (engine,) if engine else engines_under_test(new)
     sides = _Sides(old, new)
     rows = [row for row in comparison.rows if row.in_family] if comparison else []

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get
 
 from assay.corpus.file_types import language_name
 from assay.errors import ConfigError, did_you_mean
+from assay.files import find_upward
 from assay.records import dataclass
 from assay.redaction import redact_url
 from assay.search.chunking import ChunkConfig
@@ -46,7 +47,7 @@ from assay.search.signals import (
 from assay.search.vectors import VectorFormat
 from assay.search.view import GraphConfig
 from assay.settings import apply_overrides, coerce, iter_leaves, read_settings, setting
-from assay.toml import find_line, find_upward, read_toml, write_key
+from assay.toml import find_line, read_toml, write_key
 
 T = TypeVar("T")
 

@@ -73,8 +73,6 @@ vocabulary.txt contains words of that code. Share this directory only with peopl
 
 @dataclass(frozen=True, slots=True)
 class HoldOutFiles:
-    """Selection of the files that are held out for the test."""
-
     # three quarters are left to learn from
     share: float = setting(0.25, "share of the documented files that are held out for the test", least=0.0, most=0.9)
     # files are the clusters of the test: with a dozen only large differences are significant

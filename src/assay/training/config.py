@@ -71,8 +71,6 @@ class CommitSelection:
 
 @dataclass(frozen=True, slots=True)
 class WindowRules:
-    """Rules for detecting code copied from an excluded repository."""
-
     # fewer are idiom: closing brackets, imports
     lines: int = setting(4, "number of consecutive nonblank lines in a window", least=1)
     # 120 with blanks; shorter windows are idiom

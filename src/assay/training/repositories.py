@@ -16,7 +16,7 @@ from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
 from assay.redaction import strip_credentials
 
-_DEPTH: Final = 4  # directories below the given one: FOLDER/GROUP/OWNER+NAME/repo/.git
+_DEPTH: Final = 4  # directories below the given one: DIR/GROUP/OWNER+NAME/repo/.git
 _PARTIAL: Final = ".part"  # an unfinished download
 _NAME_PART: Final = re.compile(r"[\w.+~-]+")
 
@@ -260,8 +260,6 @@ _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xm
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """The license of a repository or directory."""
-
     found: tuple[str, ...]  # recognized in the license files
     permissive: str | None  # SPDX expression; None if learning is forbidden
 

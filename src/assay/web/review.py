@@ -129,8 +129,6 @@ def _page(workspace: ReviewWorkspace, name: str) -> bytes:
 
 
 class Review:
-    """Request handlers of the review."""
-
     def __init__(
         self,
         workspace: ReviewWorkspace,

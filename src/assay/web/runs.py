@@ -52,8 +52,6 @@ _SKIPPED = {*(name.rstrip("/") for name in (ENGINES, RUNS, QRELS, SHARDS)), "nod
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """Run directory with its id and display name."""
-
     id: str
     name: str
     path: Path
@@ -77,8 +75,6 @@ class CachedRun:
 
 
 class RunList:
-    """Runs in directories and their subdirectories."""
-
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(dict.fromkeys(map(_check_root, roots)))
         self._known: dict[str, RunDirectory] = {}

@@ -153,7 +153,7 @@ def test_variants_of_an_engine_that_is_named_by_a_text():
 
 def test_two_sweeps_may_not_give_one_name():
     sweep = Sweep("builtin", "grid", {"per": ("span",)}, name="x")
-    with pytest.raises(ConfigError, match="two engines are called 'x'"):
+    with pytest.raises(ConfigError, match="duplicate engine name 'x'"):
         check(Spec(sweeps={"a": sweep, "b": sweep}))
 
 

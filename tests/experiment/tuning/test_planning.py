@@ -50,7 +50,7 @@ def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
     [
         ((), "no part"),
         ((Component("a"),), "no setting switches off"),
-        ((PARTS[0], PARTS[0]), "two parts are called 'a'"),
+        ((PARTS[0], PARTS[0]), "duplicate part name 'a'"),
         ((Component("a", {"x": 1}), Component("b", {"x": 2})), "cannot switch off all parts"),
     ],
 )

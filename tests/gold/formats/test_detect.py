@@ -7,7 +7,7 @@ import pytest
 from assay.errors import ConfigError, GoldError
 from assay.gold import load_gold
 from assay.gold.build import GoldSource
-from assay.gold.formats.registry import FORMATS, detect, find_format
+from assay.gold.load import FORMATS, detect, find_format
 from tests.gold.formats.files import HERE, caught, write
 from tests.gold.formats.samples import SAMPLES
 

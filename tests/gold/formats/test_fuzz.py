@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.build import GoldSource, read_source
-from assay.gold.formats.registry import find_format
+from assay.gold.load import find_format
 from assay.types import GoldSet
 from tests.gold.formats.breaking import VALUES, broken, places, replaced
 from tests.gold.formats.files import HERE, write

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.gold.build import GoldSource, read_source
 from assay.gold.formats.beir_trec import read_beir_directory, read_trec
-from assay.gold.formats.registry import find_format
+from assay.gold.load import find_format
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir, test_trec
 from tests.gold.formats.breaking import VALUES, broken, places, refused, replaced

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold.build import GoldSource
 from assay.gold.formats.native import read_native, rewrite
-from assay.gold.formats.registry import save
-from assay.gold.load import load_gold
+from assay.gold.load import load_gold, save
 from assay.types import GoldSet, LabelProvenance, Query, Span, Target
 
 TEXT = """\

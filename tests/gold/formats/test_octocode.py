@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.gold.formats.octocode import write_octocode
-from assay.gold.formats.registry import save
+from assay.gold.load import save
 from assay.types import Span, Suite, Target
 from tests.gold.formats.files import HERE, OCTOCODE, caught, load_one
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.formats.losses import KINDS
-from assay.gold.formats.registry import FORMATS, GoldFormat, find_format
+from assay.gold.load import FORMATS, GoldFormat, find_format
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.test_native_write import TEXT, golds, unplaced
 from tests.properties import examples

@@ -12,12 +12,11 @@ from assay.corpus import open_corpus, read_text
 from assay.corpus.spec import is_url
 from assay.errors import ConfigError, GoldError
 from assay.files import relative_path, write_atomic
-from assay.gold import load_gold
 from assay.gold.build import NO_CORPUS
 from assay.gold.formats.beir_trec import is_document_directory, unpack, write_documents
 from assay.gold.formats.benchmarks import mask_prompts
 from assay.gold.formats.losses import FieldLoss, describe_losses, needs_lines, resolve_lines, unseals
-from assay.gold.formats.registry import FORMATS, GoldFormat, find_format, ignored_notes, save
+from assay.gold.load import FORMATS, GoldFormat, find_format, ignored_notes, load_gold, save
 from assay.gold.reanchor import moves as reanchoring
 from assay.gold.reanchor.commits import DEFAULT, CommitTree
 from assay.report.render.document import Block, Heading, Paragraph, table

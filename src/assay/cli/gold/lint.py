@@ -14,15 +14,13 @@ from assay.cli.output import emit, info, log, pluralize, warn
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.errors import AssayError, ConfigError
 from assay.experiment.corpora import load_suite
-from assay.gold import load_gold
 from assay.gold.build import read_source
 from assay.gold.formats.native import read_native
-from assay.gold.formats.registry import detect, save
 from assay.gold.lint.queries import DetectionPower
 from assay.gold.lint.reachability import read_chunks
 from assay.gold.lint.registry import RuleSelection, fix_all, lint, merge_reports
 from assay.gold.lint.rules import SEVERITIES, EngineReach, LintConfig, LintDependencies, LintFinding, LintReport
-from assay.gold.load import join
+from assay.gold.load import detect, join, load_gold, save
 from assay.report.github import SUMMARY_BYTES, JobOutput, of_error, of_findings, read_context, summarize, to_summary
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 from assay.search.chunking import ChunkConfig, SourceText, chunk_file

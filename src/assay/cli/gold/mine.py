@@ -53,8 +53,6 @@ def mine_command(args: Namespace) -> None:
 
 @dataclass(slots=True)
 class _Tally:
-    """The proposals of one source."""
-
     source: str
     items: list[ReviewItem] = field(default_factory=list)
     known: int = 0

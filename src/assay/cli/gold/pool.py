@@ -12,8 +12,8 @@ from assay.clock import today
 from assay.corpus import open_corpus, read_text
 from assay.errors import AssayError, GoldError
 from assay.experiment.spec.analysis_plan import analysis_plan_of
-from assay.gold import query_hash, resolve
-from assay.gold.anchors import content_digest
+from assay.gold.anchors import content_digest, resolve
+from assay.gold.build import query_hash
 from assay.gold.review.acceptance import read_statuses
 from assay.gold.review.items import ItemOrigin, ReviewItem, ReviewQueue, make_item
 from assay.gold.review.votes import AGAINST

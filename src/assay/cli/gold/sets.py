@@ -13,11 +13,10 @@ from assay.cli.options import default_set, split_list
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import GoldError, InputError
-from assay.gold import load_gold
 from assay.gold import split as splits
 from assay.gold.access_log import log_division, read_access_log
 from assay.gold.code_index import SampleSize
-from assay.gold.formats.registry import save
+from assay.gold.load import load_gold, save
 from assay.gold.review.acceptance import read_acceptance_times
 from assay.gold.review.agreement import Coefficient, KindAgreement, Resampling, compute_agreement
 from assay.gold.review.votes import read_all_votes, read_decisions

@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from assay import trec
 from assay.digests import bytes_digest, text_digest
 from assay.errors import AssayError, InputError
 from assay.experiment.records.codec import (
@@ -33,6 +32,7 @@ from assay.experiment.records.codec import (
 )
 from assay.files import cannot_write, remove_leftovers, sync_directory, write_atomic
 from assay.locks import FileLock
+from assay.trec import qrels_text, run_text
 from assay.types import GoldSet, Run, RunMetadata, Suite
 
 #: The records: run.json lists the others with their hashes.
@@ -385,8 +385,6 @@ KEPT = "taken from the cache of an earlier run"
 
 @dataclass(frozen=True, slots=True)
 class CellTiming:
-    """Time of one engine on one gold set."""
-
     engine: str
     gold: str
     index_seconds: float | None = None  # None: not opened here
@@ -407,8 +405,8 @@ def trec_files(run: Run) -> dict[str, str]:
     engines = file_names(engine.name for engine in run.engines)
     golds = file_names(gold.name for gold in run.suite.golds)
     queries = {(r.gold, r.query, r.form) for engine in run.engines for r in engine.rankings}
-    files = {f"{QRELS}{golds[gold.name]}.qrels": trec.qrels_text(gold, queries) for gold in run.suite.golds}
+    files = {f"{QRELS}{golds[gold.name]}.qrels": qrels_text(gold, queries) for gold in run.suite.golds}
     for engine in run.engines:
-        files[f"{RUNS}{engines[engine.name]}.trec"] = trec.run_text(engine, whole_files=True)
-        files[f"{LINE_RUNS}{engines[engine.name]}.trec"] = trec.run_text(engine, whole_files=False)
+        files[f"{RUNS}{engines[engine.name]}.trec"] = run_text(engine, whole_files=True)
+        files[f"{LINE_RUNS}{engines[engine.name]}.trec"] = run_text(engine, whole_files=False)
     return {name: text for name, text in sorted(files.items()) if text}

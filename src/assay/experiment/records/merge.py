@@ -53,8 +53,6 @@ class RetainedEngine:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Run with the comparable engines of an earlier run."""
-
     run: Run
     stale: Mapping[str, str] = field(default_factory=dict)  # engine that is not comparable -> reason
     kept: tuple[str, ...] = ()  # engines that were not rerun

@@ -227,7 +227,7 @@ def parse_engine_flags(flags: Sequence[str]) -> dict[str, str]:
         if not equals or not re.fullmatch(r"[\w.-]+", label):
             label, spec = Path(text).stem if text.endswith(".toml") else text.partition(":")[0], text
         if label in labeled:
-            raise ConfigError(f"two engines are called {label!r}", hint="give each a name: --engine NAME=SPEC")
+            raise ConfigError(f"duplicate engine name {label!r}", hint="give each a name: --engine NAME=SPEC")
         labeled[label] = spec
     return labeled
 

@@ -92,8 +92,6 @@ def shipped_experiments() -> dict[str, Path]:
 
 @dataclass(frozen=True, slots=True)
 class ConfigLayer:
-    """Settings of one file or one --set flag."""
-
     data: Mapping[str, Any]
     file: Path | None = None
     text: str = field(default="", repr=False)
@@ -117,8 +115,6 @@ class ConfigLayer:
 
 @dataclass(frozen=True, slots=True)
 class MergedConfig:
-    """Merged layers, with the layers that set each key."""
-
     layers: tuple[ConfigLayer, ...]
     data: Mapping[str, Any]
     sources: Mapping[Keys, tuple[ConfigLayer, ...]] = field(repr=False)  # by key or table, the last one applies

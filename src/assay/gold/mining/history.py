@@ -131,8 +131,6 @@ def rank_history(code: CodeIndex) -> list[Intent]:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The lines of one definition that a commit wrote."""
-
     ref: DefinitionRef | None  # None if the definition no longer exists, or not under one name
     written: int
     kept: tuple[str, ...]  # written lines that the definition still contains

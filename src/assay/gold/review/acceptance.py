@@ -10,8 +10,8 @@ from assay.files import write_atomic
 from assay.gold.anchors import AnchorProblem
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.formats.native import write_native
-from assay.gold.formats.registry import save
 from assay.gold.journal import open_journal, read_rows
+from assay.gold.load import save
 from assay.gold.review.items import DRAFT_TAG, ReviewItem, ReviewQueue, is_draft, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, compute_statuses, read_all_votes, read_decisions
 from assay.gold.yaml_nodes import MappingKeys, YamlNode

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.experiment.records.codec import dump
-from assay.gold import overlaps
+from assay.gold.query_properties import overlaps
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
 from assay.report.decision import card, headline

@@ -47,8 +47,6 @@ _ENGINE_COLUMNS: Final = ("Engine", "Baseline", "Variant")
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """Layout of tables."""
-
     title_lines: int = 3  # of a folded title
     word: int = 8  # columns of a word in a title that is not cut, such as "(ms)"
     text_lines: int = 2  # of a folded text, such as a verdict

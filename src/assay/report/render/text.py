@@ -28,8 +28,6 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 @dataclass(frozen=True, slots=True)
 class QuoteLimits:
-    """Maximum lengths of engine output in reports."""
-
     message: int = 300  # characters of a message: a sentence and a hint
     example: int = 160  # characters of a path
     stderr: int = 4000  # last characters of stderr: a Python traceback with its cause
