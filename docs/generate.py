@@ -152,7 +152,7 @@ _SHARED = ("mining", "kinds", "seed", "threads")  # keys that both kinds of reci
 
 
 _TRAINING = """\
-`assay train DIR --out DIR` trains word vectors and a translation table on the Git repositories in a folder and
+`assay train DIR --out DIR` trains word vectors and a translation table on the Git repositories in a directory and
 writes DIR/model. Training needs `pip install
 '.[train]'` in a checkout; searching with the model does not.
 
