@@ -111,7 +111,7 @@ def test_one_of_a_kind_is_said_in_the_singular():
 def test_folders_are_named_as_reports_name_them():
     one = entry(1)
     changes = tuple(replace(c, repository=f"path:{c.repository}-0a1b2c") for c in one.evidence.repositories)
-    reasons = (replace(one.reasons[0], text="the loss is too large on path:r2-0a1b2c -0.3 (n=30)"),)
+    reasons = (replace(one.reasons[0], text="too large a loss on path:r2-0a1b2c -0.3 (n=30)"),)
     one = replace(one, number=1, evidence=replace(one.evidence, repositories=changes), reasons=reasons)
     assert column(ledger_document(numbered(one)), "Worst repository") == ["r2 -0.003 (n=30)"]
     assert "path:" not in to_markdown(entry_document(one))

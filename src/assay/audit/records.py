@@ -21,6 +21,8 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
+    """Share of cases with its Wilson interval."""
+
     count: int
     of: int
     low: float

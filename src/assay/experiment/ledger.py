@@ -115,9 +115,7 @@ def apply_rule(
         large = [change for change in repositories if change.queries >= rule.repository_queries]
         lost = sorted((c for c in large if c.gain <= rule.worst_repository + DEFAULT.tie), key=lambda c: c.gain)
         if lost:
-            text = (
-                f"the loss is too large on {', '.join(f'{c.repository} {c.gain:+.3f} (n={c.queries})' for c in lost)}"
-            )
+            text = f"too large a loss on {', '.join(f'{c.repository} {c.gain:+.3f} (n={c.queries})' for c in lost)}"
         elif large:
             text = f"none of {len(large)} repositories loses {-rule.worst_repository:g}"
         else:

@@ -73,6 +73,8 @@ class DecidedEngine:
 
 @dataclass(frozen=True, slots=True)
 class QueryLoss:
+    """A query on which the candidate is worse than the baseline."""
+
     gold: str
     query: str
     difference: float
