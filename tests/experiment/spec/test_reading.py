@@ -96,7 +96,11 @@ BAD = {
         "no setting switches off",
     ),
     "name with an unknown field": ('[sweeps.w]\nengine="builtin"\nparams={a=[1]}\nname="{b}"\n', 1, "{b}"),
-    "name that is the same for all": ('[sweeps.w]\nengine="builtin"\nparams={a=[1,2]}\nname="x"\n', 1, "duplicate engine name"),
+    "name that is the same for all": (
+        '[sweeps.w]\nengine="builtin"\nparams={a=[1,2]}\nname="x"\n',
+        1,
+        "duplicate engine name",
+    ),
     "more points than can be meant": (
         f'[sweeps.w]\nengine="builtin"\nparams={{a={list(range(101))},b={list(range(100))}}}\n',
         1,
