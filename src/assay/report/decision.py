@@ -392,7 +392,7 @@ def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDT
 
 
 def _namings(decision: Decision) -> list[Decision]:
-    """Return the decision with names from long to short: as they are, without directories, the engine named once."""
+    """Return variants of the decision with shorter names: without directories, then with the engine named once."""
     other = decision.baseline
     mine, its = (_SIDE.fullmatch(engine.name) if engine else None for engine in (decision.candidate, other))
     if not (other and mine and its and mine["engine"] == its["engine"]):
@@ -442,7 +442,7 @@ def _signed(value: float, digits: int) -> str:
 
 
 def _minus(number: str) -> str:
-    """Write a minus sign, none before zero."""
+    """Format a number with a minus sign (−), and zero without a sign."""
     return number.replace("-", "−") if float(number) else number.replace("-", "")
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.run import dry_run_document, dry_run_json
 from assay.experiment.corpora import load_suite
 from assay.experiment.dry_run import dry_run
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
-from assay.report.dry_run import dry_run_document, dry_run_json
 from assay.report.render.markup import to_markdown
 
 

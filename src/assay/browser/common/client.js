@@ -2,7 +2,7 @@
 
 const OFFLINE_HINT = "Is it still running? Start it again at the same port.";
 
-/** A failed request. Kinds "offline" and "stranger" are worth a retry, "refused" is not. */
+/** A failed request; only the kinds "offline" and "stranger" may be retried. */
 class RequestError extends Error {
   constructor(kind, message, hint = "", status = 0) {
     super(message);

@@ -188,7 +188,7 @@ function moveText({ rank, before }) {
   return before === rank ? "=" : `${before > rank ? "▲" : "▼"} ${Math.abs(before - rank)}`;
 }
 
-/** Render a move; its sign says what its color says. */
+/** Render a move with a color and a sign of the same meaning. */
 function moveCell(hit) {
   const text = moveText(hit);
   const [word, tone] = { "▲": ["up", "good"], "▼": ["down", "bad"] }[text[0]] ?? ["same", "soft"];

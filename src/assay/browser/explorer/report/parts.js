@@ -124,7 +124,7 @@ export function subtitle(text) {
   return h("h3", text);
 }
 
-/** Render a verdict in its color, with a sign that needs no color. */
+/** Render a verdict with a color and a sign. */
 export function verdictText({ tone, verdict, verdict_text: text }) {
   const sign = verdict === "not inferior" ? "≥" : TONE_SIGNS[tone];
   return h("span.toned", { class: tone }, h("span.sign", { "aria-hidden": "true" }, sign), " ", text);
@@ -204,7 +204,7 @@ function strongMean({ mean }, interval) {
 const restoreBySection = new Map(); // section -> functions that set its lists from an address
 let choiceCount = 0; // for unique ids
 
-/** Put lists of choices above what they decide; `draw(state)` is called at first and after each change. */
+/** Show lists of choices above the content that they control; `draw(state)` is called at first and after each change. */
 export function chooser(section, state, choices, draw) {
   const initial = { ...state };
   const content = h("div.chosen");
