@@ -43,8 +43,10 @@ class Bench:
 
 BENCHES: Final = (
     Bench("scoring", "benchmarks.bench_scoring", "Scoring beside ir_measures", "harness"),
+    Bench("run-files", "benchmarks.bench_run_files", "Scoring beside pytrec_eval, ranx and ir_measures", "harness"),
     Bench("stats", "benchmarks.bench_stats", "All-pairs statistics beside scipy", "harness"),
     Bench("report", "benchmarks.report.page", "The report of 20 engines × 1,250 queries", "harness"),
+    Bench("demo", "benchmarks.report.demo", "`assay demo`, first and again", "harness"),
     Bench("visible", "benchmarks.quality.visible", "Files: semble's visible half", "quality"),
     Bench("octocode", "benchmarks.quality.octocode", "Lines: octocode's sets", "quality"),
     Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),

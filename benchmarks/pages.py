@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
 
 from assay.stats.records import ComparisonRow, MeanRow
 
@@ -51,3 +56,29 @@ def difference_text(row: ComparisonRow) -> str:
 def target_text(value: float, target: float) -> str:
     """Write a value beside what was wanted."""
     return f"{value:.3f} ({'met' if value >= target else 'missed'}: {target:.2f})"
+
+
+def timed_command(command: Sequence[str], directory: Path, environment: Mapping[str, str] | None = None) -> Seconds:
+    """Run a command and return its wall and processor time; raise Unavailable if it fails."""
+    before, start = os.times(), time.perf_counter()
+    variables = {**os.environ, **(environment or {})}
+    done = subprocess.run(command, cwd=directory, env=variables, capture_output=True, text=True, check=False)
+    wall, after = time.perf_counter() - start, os.times()
+    if done.returncode > 1:  # 1 is a verdict
+        raise Unavailable(f"{' '.join(command)} failed: {done.stderr[-500:]}")
+    return Seconds(wall, after.children_user + after.children_system - before.children_user - before.children_system)
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    wall: float
+    cpu: float  # of all processes; on a busy machine, the steadier of the two
+
+
+def median_text(values: Sequence[float]) -> str:
+    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def most_text(values: Sequence[float], most: float) -> str:
+    """Return the median and range of values, and whether the median is at most `most`."""
+    return f"{median_text(values)}; {'met' if median(values) <= most else 'missed'}: {most:g}"
