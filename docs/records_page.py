@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import assay
-from assay.audit.sessions import Audit
+from assay.audit.records import Audit
 from assay.cli.main import build_parser
 from assay.report.gate import Gate
 from assay.report.results import Results

@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.audit.records import Audit, AuditConfig, AuditQuery, ReproCommand, Severity
 from assay.audit.runner import run_audit
-from assay.audit.sessions import Audit, AuditConfig, AuditQuery, AuditTarget, ReproCommand, Severity
+from assay.audit.sessions import AuditTarget
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
 from assay.experiment.spec.engines import EngineFactory

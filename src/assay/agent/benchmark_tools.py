@@ -261,7 +261,6 @@ def _report_text(results: Results, directory: Path, section: str | None, max_tok
 
 
 def _engine_table(results: Results) -> Table:
-    """Return the engines, best first, on the primary measure."""
     from assay.report.comparison import verdict_badge
     from assay.report.render.document import table
     from assay.report.render.text import difference_text, mean_text

@@ -8,17 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from assay.audit.checks import determinism, edge_cases, filters, index, rankings
-from assay.audit.sessions import (
-    Audit,
-    AuditConfig,
-    AuditFinding,
-    AuditQuery,
-    AuditSessions,
-    AuditTarget,
-    Severity,
-    make_finding,
-    shuffle,
-)
+from assay.audit.records import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
+from assay.audit.sessions import AuditSessions, AuditTarget, shuffle
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.plan import environment

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.audit.records import AuditConfig, ReproCommand
 from assay.audit.runner import (
     FILES,
     audit_document,
@@ -23,7 +24,7 @@ from assay.audit.runner import (
     run_audit,
     write_audit,
 )
-from assay.audit.sessions import AuditConfig, AuditRanking, AuditSessions, AuditTarget, ReproCommand
+from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
 from assay.cli.gold.lint import builtin_reach
 from assay.cli.options import given_flags, load_config, split_list
 from assay.cli.output import emit, emit_blocks, info, pluralize, show_progress

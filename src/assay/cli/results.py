@@ -113,7 +113,6 @@ def score_command(args: Namespace) -> None:
 
 
 def _score_run_files(args: Namespace) -> None:
-    """Score TREC run files against judgments, without a corpus."""
     reject_flags(args, "--qrels", "write", "exclude_pooled")
     if not args.results:
         raise ConfigError("--qrels requires run files", hint=f"assay score run.trec --qrels {shlex.quote(args.qrels)}")
@@ -278,7 +277,6 @@ def _compare(args: Namespace) -> _Compared:
 
 
 def _compare_tables(args: Namespace) -> _Compared:
-    """Compare the engines of one or two files of values."""
     reject_flags(args, "CSV files", "measure", "family", "cluster_by")
     settings = given_flags(args, "margin", "alpha", "seed")
     higher = not args.lower_is_better

@@ -285,7 +285,6 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
 
 
 def _check_thresholds(thresholds: Sequence[Threshold], runs: Sequence[Run], spec: Spec) -> list[str]:
-    """Return descriptions of the thresholds that engines missed."""
     claim = spec.analysis_plan()
     measures = dict.fromkeys((claim.primary, *threshold_measures(thresholds, spec.k)))
     scores = gather(runs, tuple(measures), spec.out)

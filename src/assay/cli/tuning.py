@@ -145,7 +145,6 @@ def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
 def _select_queries(
     args: Namespace, spec: Spec, suite: Suite, purpose: str, *, allow_test: bool
 ) -> tuple[Suite, tuple[ablation.DataNote, ...]]:
-    """Return the queries of --split, or of [run] split."""
     splits = split_list(args.split)
     try:
         chosen = spec.split if splits is None else splits

@@ -200,7 +200,6 @@ def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[
 
 
 def _values(opened: CachedRun, prepared: PreparedGold, known: JudgedQuery, **rankings: _Hits) -> dict[str, Any] | None:
-    """Score both rankings of the query by the primary measure."""
     measure = parse_measure(opened.claim.primary)
     measure = measure.of or measure
     run, gold = opened.run, known.gold.name

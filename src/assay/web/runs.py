@@ -207,7 +207,6 @@ def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _results(folder: Path) -> dict[str, Any] | None:
-    """Return results.json, or None if it is missing or unreadable."""
     try:
         read = json.loads((folder / RESULTS).read_bytes())
     except (OSError, ValueError, RecursionError):

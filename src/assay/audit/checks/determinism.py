@@ -11,18 +11,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
 from assay.audit.sessions import (
-    AuditFinding,
     AuditRanking,
     AuditSessions,
     RankingReader,
-    Severity,
     changed_queries,
     differ,
-    fine,
     first_difference,
-    make_finding,
-    not_tried,
     score_gap,
 )
 from assay.engines.runner import close_session, open_session, query_session, summarize

@@ -5,7 +5,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.sessions import AuditFinding, AuditRanking, AuditSessions, Severity, fine, make_finding, not_tried
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
+from assay.audit.sessions import AuditRanking, AuditSessions
 from assay.types import Status
 
 #: Messages of programs that parsed a query as an option.

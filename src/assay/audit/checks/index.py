@@ -7,19 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
 from assay.audit.sessions import (
-    AuditFinding,
     AuditRanking,
     AuditSessions,
     EngineClient,
-    Severity,
     changed_queries,
     differ,
-    fine,
     first_difference,
-    make_finding,
-    not_applicable,
-    not_tried,
     shuffle,
 )
 from assay.corpus import read_bytes, read_text

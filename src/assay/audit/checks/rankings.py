@@ -7,18 +7,13 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
 from assay.audit.sessions import (
     UNSTEADY,
-    AuditFinding,
     AuditRanking,
     AuditSessions,
-    Severity,
-    fine,
     first_difference,
     is_prefix,
-    make_finding,
-    not_applicable,
-    not_tried,
 )
 from assay.corpus import read_text
 from assay.syntax.text import count_lines

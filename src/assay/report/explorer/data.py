@@ -72,7 +72,6 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
 
 
 def _page_results(results: Results) -> dict[str, Any]:
-    """Return results.json without low scores and decision, and with computed properties."""
     data = results_json(replace(results, low_scores=()))
     del data["low_scores"], data["decision"]  # the summary has the decision
     comparison = results.comparison

@@ -93,7 +93,6 @@ def render_document(document: Document, terminal: Terminal) -> str:
 
 
 def _engine_colors(blocks: Sequence[Block]) -> dict[str, str]:
-    """Return one color for each engine that a table names."""
     names = [
         row[at].text
         for block in blocks
