@@ -116,6 +116,8 @@ A retriever is measured in three lines; its function may take only the query. `m
 mean, `to_dict()` and `to_frame()` return one row per query.
 
 ```python
+import assay
+
 gold = assay.load_gold("stdlib")
 run = assay.run({"mine": lambda query: ["re/__init__.py", "json/decoder.py"]}, gold, k=10)
 print(assay.score(run, ["R@5", "P@5", "RR@10", "nDCG@10"]).means()["mine"])

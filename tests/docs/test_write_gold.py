@@ -55,7 +55,7 @@ def test_first_hour_says_what_the_page_says(ran):
     assert "29 items added to the set, 14 rejected" in said
     assert "29 proposals become gold, 14 do not" in page
     assert "0 errors" in said
-    assert "One label is enough to turn the order" in said
+    assert "One label is enough to reverse the order" in said
 
 
 def test_first_hour_keeps_comments_and_no_secret(hour):
