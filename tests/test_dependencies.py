@@ -55,14 +55,9 @@ def runtime_dependencies() -> dict[str, str]:
 
 def license_of(name: str) -> str:
     metadata = distribution(name).metadata
-    classifiers = [
-        line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier", ()) if line.startswith("License")
-    ]
-    return (
-        metadata.get("License-Expression")
-        or " and ".join(classifiers)
-        or (metadata.get("License") or "?").split("\n")[0]
-    )
+    lines = [line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier", []) if line.startswith("License")]
+    stated = metadata.get_all("License-Expression", []) or lines or metadata.get_all("License", ["?"])
+    return " and ".join(stated).split("\n")[0]
 
 
 def test_licenses_are_permissive_and_listed() -> None:
