@@ -145,7 +145,7 @@ def _score_run_files(args: Namespace) -> None:
         for row, values in zip(rows, cells, strict=True)
     }
     data = {"schema": "assay/compare/1", **asdict(comparison), "scores": means, "decision": decision.to_json()}
-    emit(args, Document("", (*blocks, card(decision, show=""))), data)
+    emit(args, Document("", (*blocks, card(decision, show="", more=" with --full"))), data)
 
 
 def _count_changed(run: Run, gold: GoldSet) -> int:
@@ -228,7 +228,7 @@ def compare_command(args: Namespace) -> int:
         if args.out:
             means = {row.engine: row.mean for row in comparison.means if row.measure == comparison.primary}
             write_atomic(Path(args.out), resampled_csv(pairs, means))
-    emit(args, Document("", (*details, card(compared.decision, show=show))), data)
+    emit(args, Document("", (*details, card(compared.decision, show=show, more=" with --full"))), data)
     return EngineError.exit_code if comparison.failed else 0
 
 

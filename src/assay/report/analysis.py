@@ -155,6 +155,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
             silent=silent,
             warnings=warnings,
             report=HTML,
+            drafts=_count_drafts(case),
         ),
     )
 
@@ -246,11 +247,12 @@ def _stale_ranges(run: Run) -> Iterator[str]:
 def _warnings(
     case: ScoredRun, summaries: Sequence[EngineSummary], mismatches: Sequence[PathMismatch], queries: int
 ) -> Iterator[str]:
+    drafts = _count_drafts(case)
+    if drafts:
+        verb = "is a draft" if drafts == 1 else "are drafts"
+        yield f"{drafts} of {len(case.queries)} queries {verb}: run `assay gold review` before you trust a number."
     yield from synthetic_notes(case.run)
     yield from few_queries(queries, case.primary)
-    drafts = sum(query.tags.get("status") == "draft" for query in case.queries.values())
-    if drafts:
-        yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."
     golds = case.run.suite.golds
     torn = [pair for gold in golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)]
     if torn:
@@ -270,6 +272,10 @@ def _warnings(
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
         yield from _corpus_facts(case.run, "notes")
+
+
+def _count_drafts(case: ScoredRun) -> int:
+    return sum(query.tags.get("status") == "draft" for query in case.queries.values())
 
 
 def _engine_warnings(

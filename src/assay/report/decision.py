@@ -50,6 +50,9 @@ _UNORDERED: Final = ("inconclusive", "equivalent", "not inferior")
 _WIDTH: Final = 80
 #: The length to which names are shortened at most.
 _SHORTEST: Final = 6
+#: Where a warning may end on a card.
+_CLAUSE: Final = re.compile(r"[;:] | \(|, such as ")
+_LEAST_CLAUSE: Final = 21  # characters: it names more than an engine
 #: An engine of one of two runs.
 _SIDE: Final = re.compile(r"(?P<engine>.+) \((?P<run>.+)\)")
 #: The difference that a set should detect.
@@ -110,10 +113,15 @@ class Decision:
     others: tuple[DecidedEngine, ...]  # best first
     warnings: tuple[str, ...]
     report: str  # a file of the run directory; empty without one
+    drafts: int = 0  # queries
+
+    @property
+    def drafts_only(self) -> bool:
+        return 0 < self.queries <= self.drafts
 
     @property
     def tone(self) -> Tone:
-        return _WORDING[self.outcome][1]
+        return "warning" if self.drafts_only else _WORDING[self.outcome][1]
 
     def to_json(self) -> dict[str, Any]:
         return cast(dict[str, Any], plain(self))
@@ -130,6 +138,7 @@ def decide(
     silent: Collection[str] = (),
     warnings: Sequence[str] = (),
     report: str = "",
+    drafts: int = 0,
 ) -> Decision:
     """Decide on one engine of a comparison.
 
@@ -172,6 +181,7 @@ def decide(
         others=tuple(others),
         warnings=tuple(warnings),
         report=report,
+        drafts=drafts,
     )
 
 
@@ -344,35 +354,38 @@ def find_losses(scores: Scores, candidate: str, baseline: str, measure: str) -> 
     return sorted(losses, key=lambda loss: (sign * loss.difference, loss.gold, loss.query))
 
 
-def card(decision: Decision, *, show: str = "assay show", place: str = "") -> Card:
+def card(decision: Decision, *, show: str = "assay show", place: str = "", more: str = " below") -> Card:
     """Return the decision as at most six lines of at most 80 columns.
 
-    `show` is the command that shows a query, `place` the directory of the report.
+    `show` is the command that shows a query, `place` the directory of the report, `more` where all warnings are.
     """
-    sign = _WORDING[decision.outcome][0]
+    sign = "!" if decision.drafts_only else _WORDING[decision.outcome][0]
     *longer, shortest = _namings(decision)
     lengths = range(_WIDTH, _SHORTEST - 1, -1)
     shortened = [*((_WIDTH, length) for length in lengths), *((length, _SHORTEST) for length in lengths)]
     sentences = [*(headline(naming) for naming in longer), *(headline(shortest, *pair) for pair in shortened)]
     titles = [f"{sign} {sentence}" for sentence in sentences]
     lines = [_scores_line(decision), _queries_line(decision), *_evidence_lines(decision, show)]
-    lines.append(_last_line(decision, place))
+    lines.append(_last_line(decision, place, more))
     title = next((title for title in titles if len(title) <= _WIDTH), titles[-1])
     return Card((title, *(line for line in lines if line)), decision.tone)
 
 
-def _last_line(decision: Decision, place: str) -> str:
-    """Return the first warning, as far as it fits, and the number of others; without one, the report."""
+def _last_line(decision: Decision, place: str, more: str) -> str:
+    """Return the first clause of the first warning and the number of others; without a warning, the report."""
     if not decision.warnings:
         return f"{place}/{decision.report}" if place and decision.report else decision.report
     others = len(decision.warnings) - 1
-    more = f" (+{others}, see --full)" if others else ""
-    return f"! {_shorten(decision.warnings[0].rstrip('.'), _WIDTH - 4 - len(more))}{more}"
+    tail = f" (+{others}{more})" if others else ""
+    text, width = decision.warnings[0].rstrip("."), _WIDTH - 4 - len(tail)
+    clauses = [text[: match.start()] for match in _CLAUSE.finditer(text, _LEAST_CLAUSE) if match.start() <= width]
+    return f"! {text if len(text) <= width else clauses[-1] if clauses else _shorten(text, width)}{tail}"
 
 
 def run_card(decision: Decision, directory: str) -> Card:
     name = shlex.quote(directory)
-    return card(decision, show=f"assay show {name}", place=directory)
+    argument = "" if name == "results" else f" {name}"
+    return card(decision, show=f"assay show {name}", place=directory, more=f": assay score{argument} --full")
 
 
 def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDTH) -> str:
@@ -380,7 +393,8 @@ def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDT
     suite = f" on {_shorten(decision.suite, suite_length)}" if decision.suite else ""
     measure = short_measure(decision.measure)
     mean = decision.candidate.mean
-    return _WORDING[decision.outcome][2].format(
+    prefix = "Drafts only: " if decision.drafts_only else ""
+    return prefix + _WORDING[decision.outcome][2].format(
         a=_shorten(decision.candidate.name, length),
         b=_shorten(decision.baseline.name, length) if decision.baseline else "",
         scope=f"{suite}, by {decision.granularity} ({measure})" if suite else "",
@@ -510,7 +524,7 @@ def _losses(decision: Decision, show: str) -> str:
         return ""
     command = f"   ({show} {worst[0].query})" if show else ""
     for shown in range(len(worst), 0, -1):
-        text = ", ".join(f"{_shorten(loss.query, 30)} {_signed(loss.difference, 2)}" for loss in worst[:shown])
+        text = ", ".join(f"{_shorten(loss.query, 54)} {_signed(loss.difference, 2)}" for loss in worst[:shown])
         for tail in (command, ""):
             if len(f"Largest losses: {text}{tail}") <= _WIDTH - 2 and (tail or shown == 1 or not show):
                 return f"Largest losses: {text}{tail}"

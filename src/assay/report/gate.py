@@ -386,7 +386,7 @@ def _ending(gate: Gate, show: str) -> list[Block]:
     blocks: list[Block] = []
     if gate.decision:
         warnings = tuple(warning for warning in gate.decision.warnings if warning not in gate.changes)
-        blocks.append(card(replace(gate.decision, warnings=warnings), show=show))
+        blocks.append(card(replace(gate.decision, warnings=warnings), show=show, more=" with --full"))
     return [*blocks, Paragraph(_gate_title(gate), "bad" if gate.exit_code else "good")]
 
 

@@ -347,15 +347,18 @@ class QueryMatch(NamedTuple):
 
 
 def find_query(run: Run, wanted: str) -> QueryMatch:
-    """Find a query by id, by gold/id, by row number, or by a part of its text that no other query has."""
+    """Find a query by id, gold/id or row number, or by a part of its text or a start of its id that no other has."""
     every = _every_query(run)
+    wanted = wanted.removesuffix("…")
     if wanted.isdecimal() and any(match.query.id == row_id(int(wanted)) for match in every):
         wanted = row_id(int(wanted))
     words, by_text = wanted.casefold().strip(), []
     for match in every if words else ():
         forms = [form for form in match.query.ordered_forms if words in match.query.forms[form].casefold()]
         by_text += [match._replace(form=forms[0])] if forms else []
-    for matches in ([match for match in every if wanted in (match.query.id, match.name)], by_text):
+    exact = [match for match in every if wanted in (match.query.id, match.name)]
+    prefixed = [match for match in every if wanted and match.query.id.startswith(wanted)]
+    for matches in (exact, prefixed, by_text):
         if len(matches) == 1:
             return matches[0]
         if matches:
