@@ -172,3 +172,8 @@ def test_bare_name_shows_what_there_is(capsys, monkeypatch):
         assert out == ""
         assert all(f"\n    {command} " in err for command in ("search", "run", "engines"))
         assert "exit codes:\n  0  pass" in err
+
+
+def test_control_characters_of_an_engine_name_are_not_printed(shop, capsys):
+    assert main(["run", "--gold", "gold.yaml", "--engine", "\x1b[31mred=command: x", "-q"]) == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -119,7 +119,8 @@ def warn(text: str) -> None:
 
 def print_error(args: Namespace, message: str, hint: str | None = None) -> None:
     """Print an error on stderr, and its hint on the next line."""
-    log(escape(args, f"error: {message}\nhint: {hint}" if hint else f"error: {message}"))
+    text = f"error: {message}\nhint: {hint}" if hint else f"error: {message}"
+    log(escape(args, "\n".join(map(clean, text.split("\n")))))
 
 
 def log(text: str) -> None:
