@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from assay.terminal import detect_terminal
-
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
@@ -231,6 +229,8 @@ def show_progress(args: Namespace, engines: Collection[str] = ()) -> Iterator[Ca
     if args.quiet:
         yield None
         return
+    from assay.terminal import detect_terminal
+
     terminal = detect_terminal(sys.stderr, 0)
     if not terminal.moves:
         lines = _EngineLines(lambda text: info(args, text), engines)
