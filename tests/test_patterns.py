@@ -5,8 +5,6 @@ import pytest
 from assay.errors import ConfigError, EngineError
 from assay.patterns import UserPattern
 
-pytest.importorskip("regex")
-
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"(\w+\s?)+$", "(?:a{1,50})+$", "(a+){20,}c"])
 def test_pattern_that_takes_for_ever_is_given_up(pattern):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from copy import copy
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from assay.errors import AssayError, ConfigError
 from assay.records import dataclass
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 #: CPU seconds for all texts together; a search for a common pattern in 100 MB takes less than one.
 SECONDS: Final = 2.0
+_LEAST: Final = 0.001  # seconds; 0 would be no limit
 _SHOWN: Final = 80  # characters of a pattern in a message
 
 
@@ -31,16 +31,13 @@ class UserPattern:
     timeout: type[AssayError] = ConfigError
     seconds: float = SECONDS
     compiled: Pattern[str] = field(init=False, repr=False, compare=False)
-    limited: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        try:
-            self.compiled = re.compile(self.text, re.MULTILINE)
-            with suppress(ModuleNotFoundError):  # an environment from before the dependency: no time limit
-                import regex  # 20 ms
+        import regex  # 20 ms
 
-                self.compiled = regex.compile(self.text, regex.MULTILINE)
-                self.limited = True
+        try:
+            re.compile(self.text)  # `regex` accepts more
+            self.compiled = regex.compile(self.text, regex.MULTILINE)
         except Exception as error:  # the errors of `re` and `regex` have no other common base
             message = f"{self.where}invalid regular expression {self.text[:_SHOWN]!r}: {error}"
             raise ConfigError(message, hint="use the syntax of Python's `re` module", keys=self.keys) from error
@@ -52,7 +49,7 @@ class UserPattern:
     def search(self, text: str) -> Match[str] | None:
         begin = time.thread_time()
         try:
-            return self.compiled.search(text, **self._limits())
+            return self.compiled.search(text, timeout=max(self.seconds, _LEAST), concurrent=True)
         except TimeoutError:
             self._give_up()
         finally:
@@ -60,12 +57,9 @@ class UserPattern:
 
     def finditer(self, text: str) -> Iterator[Match[str]]:
         try:
-            yield from self.compiled.finditer(text, **self._limits())
+            yield from self.compiled.finditer(text, timeout=max(self.seconds, _LEAST), concurrent=True)
         except TimeoutError:
             self._give_up()
-
-    def _limits(self) -> dict[str, Any]:
-        return {"timeout": max(self.seconds, 0.001), "concurrent": True} if self.limited else {}
 
     def _give_up(self) -> NoReturn:
         raise self.timeout(
