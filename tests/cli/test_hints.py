@@ -37,6 +37,28 @@ def texts(path: Path) -> list[str]:
     return found
 
 
+def hints(path: Path) -> list[list[str]]:
+    """Return the commands that are whole hints: the argument `hint`, or a variable of that name."""
+    tree = ast.parse(path.read_text("utf-8"))
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "hint"]
+    values += [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "hint" for t in node.targets)
+    ]
+    parts = [part for value in values for part in ast.walk(value) if isinstance(part, (ast.JoinedStr, ast.Constant))]
+    inside = {id(v) for part in parts if isinstance(part, ast.JoinedStr) for v in part.values}
+    found = []
+    for part in parts:
+        if isinstance(part, ast.JoinedStr):
+            text = "".join(str(p.value) if isinstance(p, ast.Constant) else "2" for p in part.values)
+        else:
+            text = str(part.value)
+        if id(part) not in inside and text.startswith("assay "):
+            found += commands(text)
+    return found
+
+
 def commands(text: str) -> list[list[str]]:
     found = []
     for match in COMMAND.finditer(text):
@@ -69,6 +91,20 @@ def test_every_command_in_a_text_is_accepted(files, capsys):
     assert len(seen) > 20
     wrong = {name: problem(words) for name, (_, words) in seen.items()}
     assert {f"{seen[name][0].relative_to(ROOT)}: {name}": why for name, why in wrong.items() if why} == {}
+
+
+def test_hints_that_are_a_command_are_complete():
+    found = {" ".join(words): words for path in SOURCES if path.suffix == ".py" for words in hints(path)}
+    assert len(found) > 5
+    wrong = {}
+    for name, words in found.items():
+        try:
+            build_parser(words).parse_args(words)
+        except ConfigError as error:
+            wrong[name] = error.message
+        except SystemExit as end:
+            wrong.update({name: "exits"} if end.code else {})
+    assert wrong == {}
 
 
 @pytest.mark.parametrize("text", ["run `assay engines builtin`", "hint: assay run --no-such-flag", "`assay serch x`"])

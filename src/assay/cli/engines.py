@@ -111,7 +111,10 @@ def _declared_toml(args: Namespace) -> tuple[str, str] | None:
     lines = text.split("\n")[(find_line(text, f"engines.{name}") or 1) - 1 :]
     own = re.compile(rf"\[+engines\.[\"']?{re.escape(name)}[\"']?[.\]]")
     after = (n for n, line in enumerate(lines) if n and line.startswith("[") and not own.match(line))
-    return "\n".join(lines[: next(after, len(lines))]).rstrip() + "\n", str(path)
+    table_lines = lines[: next(after, len(lines))]
+    while table_lines[-1].startswith("#") or not table_lines[-1].strip():
+        table_lines.pop()  # comments about what follows
+    return "\n".join(table_lines) + "\n", str(path)
 
 
 def _shipped_toml(name: str) -> tuple[str, str | None]:

@@ -207,7 +207,7 @@ def test_source_date_epoch_dates_proposals(here, tree, capsys, monkeypatch):  # 
 
 def test_histories_alone_turn_the_other_sources_off_and_that_is_said(here, tree, capsys):  # noqa: F811
     (here / "history").write_text("rg 'failed download'\nvim code/pkg/net.py\n")
-    said = "add --from history,docs,comments to mine the code and its history as well"
+    said = "add --from history,docs to mine the code and its history as well"
     assert said in mine(capsys, "--shell", "history").err
     assert said not in mine(capsys, "--shell", "history", "--from", "docs").err
     assert said not in mine(capsys).err

@@ -39,7 +39,7 @@ command(
     "gold.mine:gold mine",
     """Propose queries, adversaries and phrasings for review
 
-    assay gold mine                                   from commits, documents and comments, for the set of assay.toml
+    assay gold mine                                   from commits and documents, for the set of assay.toml
     assay gold mine . --set gold.yaml                 for another set, which need not exist
     assay gold mine --from history --count 60         from one of: history, docs, comments, names
     assay gold mine --shell ~/.zsh_history --transcript session.jsonl    searches and opened files

@@ -285,7 +285,9 @@ def names_target(text: str, ref: DefinitionRef) -> bool:
     """Return whether a text contains the name of a definition as an identifier."""
     if len(split(ref.name)) > 1:
         return mentions_name(text, ref.name)
-    return re.search(rf"[.:#`'\"]{re.escape(ref.name)}\b|\b{re.escape(ref.name)}\(", text) is not None
+    name = re.escape(ref.name)
+    quoted = re.search(rf"[.:#`'\"]{name}\b|\b{name}\(", text) is not None
+    return quoted or (ref.name[:1].isupper() and re.search(rf"\b{name}\b", text) is not None)
 
 
 def _has_identifiers(code: CodeIndex, text: str, ref: DefinitionRef) -> bool:

@@ -23,8 +23,8 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 
 #: Sources in a repository; shell histories and transcripts are files that the user names.
 SOURCES: Final = ("history", "docs", "comments", "names")
-#: Without names, since such queries leak their targets.
-DEFAULT_SOURCES: Final = ("history", "docs", "comments")
+#: Without comments and names, since such queries repeat the words of their targets.
+DEFAULT_SOURCES: Final = ("history", "docs")
 MIN_TARGET_LINES: Final = 3  # shorter definitions are mostly constants of a group
 MAX_TARGET_LINES: Final = 120  # a longer target overlaps too many results
 MAX_LEAKAGE: Final = 0.75  # with this share of its words in the target's path or name, a query only names the target
