@@ -316,7 +316,9 @@ def test_gold_sets(documents):
 @covers("gold mine", "gold review", "gold agreement")
 def test_review(documents):
     mined = documents.recorded(
-        "gold-mine", "gold", "mine", "shop", "--set", "gold/new.yaml", "--count", "3", hidden=["on"]
+        "gold-mine",
+        *("gold", "mine", "shop", "--set", "gold/new.yaml", "--count", "3", "--from", "history,docs,comments"),
+        hidden=["on"],
     )
     one, two, three = [item["id"] for item in mined["items"]]
     review = ["gold", "review", "gold/new.yaml", "--corpus", "shop"]
