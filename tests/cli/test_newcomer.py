@@ -40,3 +40,29 @@ def test_loss_on_the_card_can_be_pasted(drafts, capsys):
     for name in (f"{LONG}q3", f"{LONG}q3"[:-1] + "3…"):
         assert call(capsys, "show", "results", name)[0] == 0
     assert call(capsys, "show", "results", f"{LONG}q")[0] == 2
+
+
+def test_explain_is_short_answers_first_and_ranks_what_search_ranks(drafts, capsys):
+    code, out, _ = call(capsys, "explain", "where is apple kept?", "--expect", "code/thing3.py")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].startswith("code/thing3.py is found at rank ")
+    assert "gold.yaml" not in out
+    assert "  lexical     words and names in common (BM25)" in lines
+    assert len(lines) < 40
+    found = call(capsys, "search", "where is apple kept?", "--json")[1]
+    assert re.findall(r'"path": "(.+?)"', found)[0] == "code/thing0.py"
+    assert "  1  code/thing0.py" in out
+
+
+def test_results_above_are_named(drafts, capsys, monkeypatch):
+    (drafts / ".git").mkdir()
+    monkeypatch.chdir(drafts / "code")
+    for command in (["score", "results"], ["show", "results", "q1"], ["gate", "results"]):
+        code, _, err = call(capsys, *command)
+        assert (code, err) == (2, "error: results: no such directory\nhint: did you mean ../results?\n")
+
+
+def test_search_of_a_directory_prints_paths_that_open(drafts, capsys):
+    out = call(capsys, "search", "apple", "code")[1]
+    assert out.startswith("code/thing0.py:")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assay.cli.arguments import reject_flags, require_flag
 from assay.cli.output import ResultPrinter, clean, emit_blocks, format_headline, info, result_printer, write_result
-from assay.cli.search import check_query, open_index, path_inside
+from assay.cli.search import check_query, is_gold, open_index, path_inside
 from assay.errors import ConfigError, closest_match
 from assay.search import Index, Per
 from assay.search.results import rank_rows
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
     from assay.report.render.document import Block
 
 _LEAST = 1e-9  # smaller changes of a score are rounding
+_NO_STAGE = ("corpus", "lexical", "too weak")  # of a file that was never among the first
+_STAGES = {
+    "lexical": "words and names in common (BM25)",
+    "dense": "similarity of meaning (embedding)",
+    "encoder": "similarity of meaning (contextual encoder)",
+    "fused": "the retrievals combined",
+    "coherence": "other chunks of the file match too",
+    "whole": "words that only the rest of the file has",
+    "neighbours": "adjacent chunks match too",
+    "stem": "the file name matches",
+    "definition": "the name of a definition matches",
+    "scope": "the names around the definition match",
+    "references": "files that use this one match",
+    "identifier": "it defines a name in the query",
+    "noise": "tests, examples and generated files, which rank lower",
+    "gaps": "chunks that only declare, which rank lower",
+    "word": "it contains the only word of the query",
+}
 
 
 def explain_command(args: Namespace) -> None:
@@ -33,8 +52,9 @@ def explain_command(args: Namespace) -> None:
     query, k = check_query(args.query), args.k or 10
     index = open_index(args)
     expect = None if args.expect is None else _expected_path(index, args.expect)
-    trace = index.explain(query, per=args.per, k=k, expect=expect)
-    lost = None if expect is None else index.lost(query, expect, per=args.per, k=k)
+    hidden = {path for path in index.table.files.paths if path != expect and is_gold(index.root / path)}
+    trace = index.explain(query, per=args.per, k=k, expect=expect, hidden=hidden)
+    lost = None if expect is None else index.lost(query, expect, per=args.per, k=k, hidden=hidden)
     if args.json:
         head = {"schema": "assay/explain/1", "query": trace.query.text, "per": trace.per}
         data = {**head, **asdict(trace.waterfall()), "expect": None if lost is None else asdict(lost)}
@@ -45,8 +65,8 @@ def explain_command(args: Namespace) -> None:
     else:
         printer = result_printer()
         lines = [
-            *_format_waterfall(printer, index, trace),
             *([] if lost is None else _format_loss(printer, index, lost)),
+            *_format_waterfall(printer, index, trace, full=args.verbose),
         ]
     write_result("\n".join(lines))
 
@@ -60,7 +80,8 @@ def _expected_path(index: Index, text: str) -> str:
     return path
 
 
-def _format_waterfall(printer: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]:
+def _format_waterfall(printer: ResultPrinter, index: Index, trace: Trace, *, full: bool) -> Iterator[str]:
+    """With `full`, show translations and every step with its scores; without, the changes of the rank."""
     query = trace.query
     yield printer.bold(clean(query.text))
     pairs = [term for term in query.joined if index.view.term(term) >= 0]
@@ -69,7 +90,7 @@ def _format_waterfall(printer: ResultPrinter, index: Index, trace: Trace) -> Ite
     unknown = [clean(term) for term in query.terms if index.view.term(term) < 0]
     if unknown:
         yield f"not in any file: {', '.join(unknown)}"
-    for term, names in translate_terms(index.view, query).items():
+    for term, names in translate_terms(index.view, query).items() if full else ():
         yield f"{clean(term)} is also looked up as: {', '.join(map(clean, names))}"
     candidates = trace.candidates()
     if not candidates:
@@ -77,9 +98,19 @@ def _format_waterfall(printer: ResultPrinter, index: Index, trace: Trace) -> Ite
     for position, candidate in enumerate(candidates, start=1):
         last = candidate.steps[-1]
         hit = Hit(candidate.path, candidate.start, candidate.end, last.score)
-        yield ""
+        if full:
+            yield ""
         yield format_headline(printer, last.rank or position, hit)
-        yield from _format_steps(printer, candidate)
+        yield from _format_steps(printer, candidate) if full else _format_ranks(printer, candidate)
+    stages = {step.stage for candidate in candidates for step in candidate.steps if step.rank != step.before}
+    if stages:
+        yield "\nRank after each stage that changed it" + ("" if full else " (scores: --verbose)")
+        yield from (printer.dim(f"  {stage:<10}  {text}") for stage, text in _STAGES.items() if stage in stages)
+
+
+def _format_ranks(printer: ResultPrinter, candidate: WaterfallRow) -> Iterator[str]:
+    ranks = [f"{step.stage} {step.rank or 'out'}" for step in candidate.steps if step.rank != step.before]
+    yield from (f"     {line}" for line in textwrap.wrap(" → ".join(ranks), max(printer.width - 5, 20)))
 
 
 def _format_steps(printer: ResultPrinter, candidate: WaterfallRow) -> Iterator[str]:
@@ -99,7 +130,6 @@ def _format_steps(printer: ResultPrinter, candidate: WaterfallRow) -> Iterator[s
 
 
 def _format_loss(printer: ResultPrinter, index: Index, lost: LostFile) -> Iterator[str]:
-    yield ""
     name = printer.bold(clean(lost.path))
     if lost.stage is None:
         yield f"{name} is {lost.reason}."
@@ -109,9 +139,11 @@ def _format_loss(printer: ResultPrinter, index: Index, lost: LostFile) -> Iterat
             for skipped in index.skipped
             if f"{lost.path}/".startswith(f"{skipped.path.rstrip('/')}/")
         ]
-        yield f"{name} was lost at {printer.bold(lost.stage)}: {lost.reason}{''.join(reasons[:1])}."
+        where = "not found" if lost.stage in _NO_STAGE else f"lost at {printer.bold(lost.stage)}"
+        yield f"{name} was {where}: {lost.reason}{''.join(reasons[:1])}."
     if any(rank for _, rank in lost.ranks):
         yield "rank after each stage: " + ", ".join(f"{stage} {rank or '–'}" for stage, rank in lost.ranks)
+    yield ""
 
 
 def _explain_run(args: Namespace) -> None:

@@ -60,7 +60,9 @@ def read_results(directory: str) -> Run:
     path = Path(directory)
     if not path.is_dir():
         problem = "expected a results directory, got a file" if path.exists() else "no such directory"
-        raise ConfigError(problem, file=path, hint="pass a directory that `assay run` wrote")
+        above = None if path.is_absolute() else find_upward(Path(), f"{path}/run.json")
+        hint = f"did you mean {above.parent}?" if above else "pass a directory that `assay run` wrote"
+        raise ConfigError(problem, file=path, hint=hint)
     return read_run(path)
 
 

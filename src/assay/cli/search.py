@@ -66,18 +66,20 @@ def search_command(args: Namespace) -> None:
     if args.trace or is_tracing():
         _write_trace(index, args, query, k or _K)
     matches = index.matches(query, per=args.per, wanted=wanted, pad=not args.all)
-    hits = islice((hit for hit in matches if not _is_gold(index.root / hit.path)), k)
+    hits = islice((hit for hit in matches if not is_gold(index.root / hit.path)), k)
     if args.json:
         _print_json(args, index, query, k, hits)
     else:
         lines = 0 if args.no_snippets else args.lines
+        here = "" if args.path == "." else args.path  # paths can be opened from the current directory
+        matching = (hit._replace(path=os.path.join(here, hit.path)) for hit in hits if (hit.score or 0) > 0)
         if sys.stdout.isatty():
-            _print_hits(index, query, hits, _LINES if lines is None else lines)
+            _print_hits(index, query, matching, _LINES if lines is None else lines)
         else:
-            _print_locations(index, query, hits, 1 if lines is None else lines)
+            _print_locations(index, query, matching, 1 if lines is None else lines)
 
 
-def _is_gold(path: Path) -> bool:
+def is_gold(path: Path) -> bool:
     """Return whether a file is a native gold set, which would match its own queries best."""
     if path.suffix not in (".yaml", ".yml"):
         return False
@@ -135,23 +137,21 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
     printer = result_printer()
     weights = term_weights(parse_query(query), index.view)
     hits = list(hits)
-    if not any((hit.score or 0) > 0 for hit in hits):
+    if not hits:
         write_result(f"No match in {len(index.table.files):,} files.")
     for rank, hit in enumerate(hits, start=1):
         snippet = None
-        if lines and (hit.score or 0) > 0 and hit.start is not None and hit.snippet is not None:
+        if lines and hit.start is not None and hit.snippet is not None:
             snippet = choose_lines(hit.snippet, hit.start, weights, lines)
         for line in format_hit(printer, rank, hit, snippet, weights):
             write_result(line)
 
 
 def _print_locations(index: Index, query: str, hits: Iterable[Hit], lines: int) -> None:
-    """Print `path:line:text` of the best lines of each result, as grep does; results without a match are left out."""
+    """Print `path:line:text` of the best lines of each result, as grep does."""
     printer = result_printer()
     weights = term_weights(parse_query(query), index.view)
     for hit in hits:
-        if (hit.score or 0) <= 0:
-            continue
         place = printer.bold(clean(hit.path))
         if not lines or hit.start is None or hit.snippet is None:
             write_result(place if hit.start is None else f"{place}:{hit.start}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import chain, islice
@@ -206,13 +206,30 @@ class Index:
         return Hit(path, start, end, match.score, "\n".join(shown) + "\n")
 
     def explain(
-        self, query: str, *, per: Per = "file", k: int = 10, expect: str | Sequence[str] | None = None
+        self,
+        query: str,
+        *,
+        per: Per = "file",
+        k: int = 10,
+        expect: str | Sequence[str] | None = None,
+        hidden: Collection[str] = (),
     ) -> Trace:
-        """Trace the `k` best candidates, overall and of the expected files, through every stage before re-ranking."""
+        """Trace the `k` best candidates, overall and of the expected files, through every stage before re-ranking.
+
+        Files in `hidden` have no rank.
+        """
         stages: list[StageTrace] = []
         features = self._retrieve(query, per)
-        scores = rank(features, self.config, lambda name, values: stages.append(StageTrace(name, values)))
-        hits = tuple(islice(self.matches(query, per=per, pad=True), k))
+        without = [row for path in hidden for row in self.rows_of(path, per)]
+
+        def note(name: str, values: Values) -> None:
+            shown = values.copy()
+            shown[without] = 0.0
+            stages.append(StageTrace(name, shown))
+
+        scores = rank(features, self.config, note).copy()
+        scores[without] = 0.0
+        hits = tuple(islice((hit for hit in self.matches(query, per=per, pad=True) if hit.path not in hidden), k))
         wanted = [row for path in _as_tuple(expect) for row in self.rows_of(path, per)]
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(rank_rows(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
@@ -225,9 +242,10 @@ class Index:
 
         return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits)
 
-    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
+    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10, hidden: Collection[str] = ()) -> LostFile:
         """Return the ranks of an expected file, and the stage at which the file dropped out of the first `k`."""
-        return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
+        trace = self.explain(query, per=per, k=k, hidden=hidden)
+        return find_lost_stage(trace, self.rows_of(path, per), path, k)
 
     def related(self, path: str, line: int, k: int = 10) -> Related:
         """Return definitions used by the chunk at a line, chunks that use names defined in it, and similar chunks."""
