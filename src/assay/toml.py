@@ -33,7 +33,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"line (\d+)", str(error))
-        line = int(match.group(1)) if match else None
+        line = int(match.group(1)) if match else len(text.rstrip().splitlines())  # an error at the end has no line
         raise ConfigError(f"invalid TOML: {error}", file=path, line=line, hint="correct the TOML syntax") from error
 
 

@@ -39,7 +39,7 @@ ONE_LAW = {
     "AllForNothing": {"filters/paths: nothing passes": BROKEN, "filters/languages: nothing passes": BROKEN},
     "Stale": {"update/change": BROKEN},
     "KeepsTheDead": {"update/delete": BROKEN},
-    "Poisoned": {"odd/afterwards": BROKEN},
+    "Poisoned": {"odd/query afterwards": BROKEN},
     "Optional": {"odd/--version": BROKEN},
 }
 
@@ -76,7 +76,7 @@ def test_hanging_query_is_a_broken_law_and_the_rest_goes_on(market):
 
 def test_query_that_spoils_the_next_one_is_named_though_it_did_not_fail(market):
     audit = audited(specimens.Poisoned(), market, replace(SMALL, only=("odd",)))
-    finding = next(f for f in audit.findings if f.law == "afterwards")
+    finding = next(f for f in audit.findings if f.law == "query afterwards")
     assert finding.sentence == "after “two dashes” an ordinary query no longer gives the same ranking"
     assert finding.commands[0] == "assay engines query -k 10 -- specimen --"
 
@@ -90,7 +90,7 @@ def test_engine_that_hangs_on_every_odd_query_is_given_up(market):
     audit = audited(Stuck(), market, replace(SMALL, only=("odd",)))
     assert {f.law: f.severity for f in audit.findings} == {
         "empty": BROKEN, "blank": BROKEN, "one character": BROKEN,
-        "the rest": Severity.NOT_TRIED, "afterwards": Severity.FINE,
+        "the rest": Severity.NOT_TRIED, "query afterwards": Severity.FINE,
     }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def test_determinism_elsewhere_is_not_passed_in_silence(market):
 def test_engine_that_differs_from_itself_is_not_blamed_for_more(market):
     audit = audited(specimens.Moody(), market)
     untried = {f"{f.check}/{f.law}" for f in audit.findings if f.severity == Severity.NOT_TRIED}
-    assert {"determinism/new session", "determinism/hash seed", "odd/afterwards"} <= untried
+    assert {"determinism/new session", "determinism/hash seed", "odd/query afterwards"} <= untried
 
 
 def test_prefix_finding_counts_queries_and_shows_both_rankings(market):

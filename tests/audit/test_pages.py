@@ -72,13 +72,6 @@ def test_page_counts_in_the_plural():
     assert "1 property checked: 1 weakness." in page_of(Severity.WEAKNESS)
 
 
-def test_checks_are_the_other_ones_only_where_one_was_told_before():
-    assert "## Commands for the checks" in page_of(Severity.FINE)
-    told = AuditFinding("depth", "k", Severity.BROKEN, "said", commands=("assay audit x --only depth",))
-    page = to_markdown(audit_document(Audit("x", "y", "0", 1, (), (told, finding(Severity.FINE)))))
-    assert "## Commands for the other checks" in page
-
-
 def test_secrets_of_the_engine_are_in_no_finding(market):
     class Telling(specimens.Clean):
         secrets = ("hunter2-hunter2",)

@@ -170,7 +170,7 @@ def test_bare_name_shows_what_there_is(capsys, monkeypatch):
         assert main(given) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert all(f"\n    {command} " in err for command in ("search", "run", "engines"))
+        assert all(f"\n  {command} " in err for command in ("search", "run", "engines"))
         assert "exit codes:\n  0  pass" in err
 
 

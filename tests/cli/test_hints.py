@@ -17,7 +17,7 @@ RECORDED = [path for path in ROOT.glob("tests/contracts/recorded/**/*") if path.
 #: A command in backquotes, or at the start of a text, of a line of help, or behind a colon or "or".
 COMMAND = re.compile(r"`assay (?P<quoted>[^`]+)`|(?:^|: |, or |\n +)assay (?P<bare>[a-z][^\n]*)")
 #: What follows a command on the same line.
-REST = re.compile(r"   .*|[;,] .*| \([a-z].*|\.$|, then.*", re.DOTALL)
+REST = re.compile(r"   .*|[;,] .*| \([a-z].*|\)$|\.$|, then.*", re.DOTALL)
 #: Words that stand for a value.
 VALUES = {"N": "2", "X": "2", "...": "2", "…": "2", "SHELL": "bash"}
 

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from assay.cli.arguments import COMMANDS
+from assay.cli.main import GROUPS, build_parser, main
 from tests.cli.changing import SMALL, call, gold_of
 from tests.conftest import copy_finished, finish
 
@@ -66,3 +68,52 @@ def test_results_above_are_named(drafts, capsys, monkeypatch):
 def test_search_of_a_directory_prints_paths_that_open(drafts, capsys):
     out = call(capsys, "search", "apple", "code")[1]
     assert out.startswith("code/thing0.py:")
+
+
+def test_audit_without_problems_is_short_and_ends_with_the_outcome(drafts, capsys):
+    code, out, _ = call(capsys, "audit", "keywords", "code", "--queries", "3", "--only", "answers,prefix")
+    lines = out.splitlines()
+    assert code == 0
+    assert len(lines) < 12
+    assert "✓ keywords on code: 4 properties checked: 4 fine" in lines
+    assert "top 5 of top 10" in call(capsys, "audit", "keywords", "code", "--queries", "3", "--full")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("audit", "python3 ../mine.py {query} {k}"), "did you mean 'command:python3 ../mine.py {query} {k}'?"),
+        (("audit",), "assay audit builtin"),
+        (("compare",), "assay compare results"),
+        (("completion",), "assay completion zsh"),
+    ],
+)
+def test_hint_of_an_incomplete_command_is_the_command(drafts, capsys, words, hint):
+    code, _, err = call(capsys, *words)
+    assert code == 2
+    assert err.splitlines()[-1].startswith(f"hint: {hint}"), err
+
+
+def test_toml_error_at_the_end_has_a_line(drafts, capsys):
+    (drafts / "assay.toml").write_text("[run]\ngold = [\n")
+    assert call(capsys, "run")[2].startswith("error: assay.toml:2: invalid TOML: ")
+
+
+def test_failure_is_printed_once_and_has_no_score(drafts, capsys):
+    engines = ("--engine", "builtin", "--engine", "mine=command:no-such-tool {query}")
+    assert main(["run", "--no-times", "--out", "failed", *engines]) == 4
+    out, err = capsys.readouterr()
+    assert (out + err).count("no-such-tool not found") == 1
+    assert "mine 0.000" not in out
+
+
+def test_commands_are_grouped_in_the_help(capsys):
+
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    assert "positional arguments" not in out
+    listed = [name for names in GROUPS.values() for name in names]
+    build_parser()
+    assert sorted(listed) == sorted(name for name in COMMANDS if " " not in name)
+    assert all(f"\n  {name} " in out for name in listed)

@@ -16,7 +16,7 @@ from assay.experiment.plan import environment
 from assay.experiment.records.directory import write_assayignore
 from assay.files import write_atomic
 from assay.redaction import make_redactor
-from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Tone, table
+from assay.report.render.document import Block, Card, Cell, Code, Document, Heading, Paragraph, Tone, table
 from assay.report.render.markup import to_markdown
 from assay.report.render.text import plain
 from assay.settings import unknown_name
@@ -116,6 +116,7 @@ _TONES: dict[Severity, Tone] = {
     Severity.NOT_TRIED: "warning",
 }
 _SHOWN = {Severity.BROKEN: "violated", Severity.FINE: "ok"}
+_SIGNS = {Severity.BROKEN: "✗", Severity.WEAKNESS: "!", Severity.FINE: "✓"}
 _DETAILED = (Severity.BROKEN, Severity.WEAKNESS)
 
 
@@ -130,17 +131,43 @@ def audit_document(audit: Audit) -> Document:
 
 def _blocks(audit: Audit) -> Iterator[Block]:
     yield Paragraph(_summary(audit))
-    yield Paragraph(_method(audit), "quiet")
+    method = "Violations: tried cases without the property, with the 95% Wilson interval of their share."
+    yield Paragraph(f"{_sample(audit)}. {method}", "quiet")
     for note in audit.notes:
         yield Paragraph(note, "warning")
     rows: list[list[str | Cell]] = []
     for finding in audit.findings:
-        severity = Cell(_shown(finding.severity), _TONES[finding.severity])
+        severity = _severity_cell(finding.severity)
         share = "" if finding.share is None else str(finding.share)
         rows.append([finding.check, finding.law, severity, finding.sentence, share])
     yield table(["Check", "Property", "Result", "Finding", ">Violations (95% CI)"], rows)
-    problems = [finding for finding in audit.findings if finding.severity in _DETAILED]
-    for finding in problems:
+    yield from _problem_blocks(audit)
+
+
+def audit_summary(audit: Audit) -> Document:
+    """Return one row per check, the problems in detail and, last, the outcome."""
+    rows: list[list[str | Cell]] = []
+    for check in CHECKS:
+        found = [finding.severity for finding in audit.findings if finding.check == check.name]
+        if found:
+            rows.append([check.name, _severity_cell(min(found, key=list(Severity).index)), check.about])
+    settled = [severity for severity in (Severity.BROKEN, Severity.WEAKNESS) if _has(audit, severity)]
+    worst = settled[0] if settled else Severity.FINE
+    title = f"{_SIGNS[worst]} {audit.engine} on {audit.corpus}: {_summary(audit).rstrip('.')}"
+    card = Card((title, _sample(audit), *audit.notes, "Every finding: add --full"), _TONES[worst])
+    return Document("", (table(["Check", "Result", "Question"], rows), *_problem_blocks(audit), card))
+
+
+def _has(audit: Audit, severity: Severity) -> bool:
+    return any(finding.severity == severity for finding in audit.findings)
+
+
+def _severity_cell(severity: Severity) -> Cell:
+    return Cell(_shown(severity), _TONES[severity])
+
+
+def _problem_blocks(audit: Audit) -> Iterator[Block]:
+    for finding in (finding for finding in audit.findings if finding.severity in _DETAILED):
         yield Heading(f"{finding.check}, {finding.law}: {_shown(finding.severity)}")
         sentence = finding.sentence[:1].upper() + finding.sentence[1:]
         yield Paragraph(sentence if sentence.endswith(".") else f"{sentence}.")
@@ -148,11 +175,6 @@ def _blocks(audit: Audit) -> Iterator[Block]:
             yield Code("\n".join(finding.example))
         yield Paragraph("To reproduce:", "quiet")
         yield Code("\n".join(finding.commands))
-    detailed = {finding.check for finding in problems}
-    commands = [finding.commands[-1] for finding in audit.findings if finding.check not in detailed]
-    if commands:
-        yield Heading("Commands for the other checks" if detailed else "Commands for the checks")
-        yield Code("\n".join(dict.fromkeys(commands)))
 
 
 def _shown(severity: Severity) -> str:
@@ -170,13 +192,12 @@ def _summary(audit: Audit) -> str:
     return f"{checked} checked: {', '.join(parts)}."
 
 
-def _method(audit: Audit) -> str:
+def _sample(audit: Audit) -> str:
     settings = audit.settings
     origins = ["of the gold set" if q.origin.startswith("query ") else q.origin for q in audit.questions]
     return (
         f"{len(audit.questions)} ordinary queries ({', '.join(dict.fromkeys(origins))}), k = {settings.get('k')}, "
-        f"seed {settings.get('seed')}, on {audit.files} files. Violations: cases that violate the property, with the "
-        "95% Wilson interval of their share."
+        f"seed {settings.get('seed')}, on {audit.files} files"
     )
 
 

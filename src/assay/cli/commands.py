@@ -303,7 +303,7 @@ command(
     assay compare a.csv b.csv --bootstrap percentile --out pairs.csv    intervals as published
     assay compare old_results.json eval_results.json          two results of Pyckle's guide, by reciprocal rank
     """,
-    value("first", "Directory of a run, or CSV or eval_results.json of the baseline"),
+    value("first", "Directory of a run, or CSV or eval_results.json of the baseline", metavar="RESULTS"),
     value("second", "Directory of a run, or CSV or eval_results.json of the candidate", nargs="?"),
     flag("--engine NAME", "Compare this engine only", action=Once),
     flag("--all-pairs", "Compare every engine with every other, as one family"),
@@ -531,6 +531,7 @@ command(
     flag("--repeats N", "Repeat each query this many times [default: 2]", type=shared.COUNT),
     flag("--only LIST", "Run these checks only, comma-separated [default: all]"),
     flag("--out DIR", "Write audit.json and audit.md there"),
+    flag("--full", "Print every finding in a table"),
 )
 command(
     "train:train",
@@ -644,7 +645,7 @@ command(
     assay completion fish > ~/.config/fish/completions/assay.fish
     """,
     value("shell", "Shell: bash, zsh or fish", choices=("bash", "zsh", "fish"), metavar="SHELL"),
-    value("words", argparse.SUPPRESS, nargs="*"),  # the words before the cursor, from the script
+    value("words", argparse.SUPPRESS, nargs="*", default=[]),  # the words before the cursor, from the script
     usage="assay completion SHELL",
 )
 command(

@@ -18,6 +18,7 @@ from assay.audit.runner import (
     FILES,
     audit_document,
     audit_json,
+    audit_summary,
     choose_checks,
     code_queries,
     gold_queries,
@@ -315,7 +316,7 @@ def audit_command(args: Namespace) -> int:
     if directory and directory.exists() and not directory.is_dir():
         raise ConfigError("expected a directory, got a file", file=args.out, hint="pass another --out")
     audit = run_audit(_target(args, config), config, lambda text: info(args, text))
-    emit(args, audit_document(audit), audit_json(audit))
+    emit(args, audit_document(audit) if args.full else audit_summary(audit), audit_json(audit))
     if directory:
         write_audit(audit, directory)
         info(args, f"\nwritten to {directory}/: {', '.join(FILES)}")

@@ -4,6 +4,7 @@ import argparse
 import gc
 import io
 import os
+import re
 import sys
 import textwrap
 from argparse import ArgumentParser, Namespace
@@ -29,6 +30,15 @@ FLAGS: Final[dict[str, dict[str, Any]]] = {
         "metavar": "WHEN",
         "help": "Color the output: auto, always or never [default: auto]",
     },
+}
+
+#: The commands as `assay --help` lists them.
+GROUPS: Final = {
+    "measure": ("init", "run", "compare", "score", "show", "report", "serve", "gate", "plan", "demo"),
+    "gold sets and engines": ("gold", "engines", "audit"),
+    "experiments": ("ablate", "tune", "ledger", "merge"),
+    "search": ("search", "explain", "related", "index", "mcp"),
+    "set-up": ("doctor", "cache", "model", "train", "completion", "help"),
 }
 
 #: Flags removed from compare and gate, and why; `ledger add` still has --allow-changed-corpus.
@@ -165,11 +175,22 @@ def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
     first = next((word for word in words or () if word in COMMANDS), None)
     if words is None or first == "gold":
         import_module("assay.cli.gold")
-    parser = _Parser(prog="assay", description="Measure code search: gold set → engine → verdict", epilog=_EPILOG)
+    groups = [
+        "\n".join([f"{title}:", *(line for name in names for line in _summary_lines(name))])
+        for title, names in GROUPS.items()
+    ]
+    parser = _Parser(
+        prog="assay",
+        usage="assay [-h] [-V] [--json] [-q] [-v] [--color WHEN] COMMAND ...",
+        description="\n\n".join(["Measure code search: gold set → engine → verdict", *groups]),
+        epilog=_EPILOG,
+    )
     version = f"assay {__version__}"
     parser.add_argument("-V", "--version", action="version", version=version, help="Show the version and exit")
     _add_flags(parser, suppressed=False)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=_Parser, prog="assay", help=argparse.SUPPRESS
+    )
     alone = words is not None and list(words[:1]) == [first]  # each parser takes half a millisecond
     for name in (name for name in COMMANDS if " " not in name):
         if alone and name != first:
@@ -195,6 +216,10 @@ def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
             else:
                 choices.add_parser(action.split()[1], help=_summary(action), add_help=False)
     return parser
+
+
+def _summary_lines(name: str) -> list[str]:
+    return textwrap.wrap(f"  {name:<12} {_summary(name)}", _columns() - 2, subsequent_indent=" " * 15)
 
 
 def _summary(name: str) -> str:
@@ -292,6 +317,9 @@ class _Parser(ArgumentParser):
 
     def error(self, message: str, hint: str = "") -> NoReturn:
         command = "" if self.prog == "assay" else f"{self.prog}: "
+        if not hint and "arguments are required" in message:
+            examples = (line.strip() for line in (self.description or "").splitlines())
+            hint = next((re.split(" {2,}", line)[0] for line in examples if line.startswith(f"{self.prog} ")), "")
         raise ConfigError(f"{command}{message}", hint=hint or f"{self.prog} --help")
 
 

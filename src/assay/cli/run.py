@@ -229,8 +229,10 @@ def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOp
 def _execute(args: Namespace, spec: Spec, suite: Suite, how: ExecutionOptions) -> RunOutcome:
     with show_progress(args, spec.tested()) as report:
         completed = execute_spec(spec, suite, missing=_missing(args), progress=report, options=how)
+    failed = failure_reasons(completed.run)  # printed at the end
     for trouble in completed.results.warnings:
-        info(args, trouble)
+        if trouble.partition(":")[0] not in failed:
+            info(args, trouble)
     if not completed.run.header.timed:
         cells, cached = len(completed.results.cells), len(completed.results.cached)
         info(args, f"{pluralize(cells, 'cell')}: {cached} cached, {cells - cached} run now")

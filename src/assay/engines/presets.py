@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
@@ -67,6 +68,8 @@ def load_preset(name: str, directory: Path = Path()) -> Preset:
     if name not in shipped_presets() and not name.endswith(".toml"):
         meant = did_you_mean(name.partition(":")[0], (*KINDS, *shipped_presets()))
         hint = meant or "run `assay engines` for the kinds and presets, or name a file such as ./mine.toml"
+        if " " in name:
+            hint = f"did you mean {shlex.quote(f'command:{name}')}?"
         raise ConfigError(f"unknown engine {name!r}", hint=hint)
     file = read_toml(path, hint="check the path; `assay engines` lists the shipped presets")
     for key in file.data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -83,6 +83,12 @@ def analyze(run: Run, claim: AnalysisPlan) -> Results:
     return analyze_case(open_case(run, claim))
 
 
+_SILENT: Final = (
+    "a tool that searches for the whole query as one string needs `--engine ripgrep-keywords`; engines run in a copy "
+    "of the corpus without .git"
+)
+
+
 def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
     run, claim = case.run, case.claim
@@ -104,7 +110,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     silent = [e.name for e in run.engines if e.role == "candidate" and e.name not in able | set(failed)]
     warnings = (
         *_stale_ranges(run),
-        *(f"{name} returned no results; engines run in a copy of the corpus without .git." for name in silent),
+        *(f"{name} returned no results: {_SILENT}." for name in silent),
         *(reference_warnings(run, scores, case.primary, (challenger, claim.baseline)) if challenger in able else ()),
         *map(mismatch_text, mismatches),
         *_warnings(case, summaries, mismatches, len(units)),

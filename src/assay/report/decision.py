@@ -431,7 +431,11 @@ def _scores_line(decision: Decision) -> str:
     mine, other = decision.candidate, decision.baseline
     level = f"{decision.level:.0%} CI"
     if decision.difference is None or other is None or other.mean is None or mine.mean is None:
-        means = [f"{engine.name} {engine.mean:.3f}" for engine in (other, mine) if engine and engine.mean is not None]
+        means = [
+            f"{engine.name} {engine.mean:.3f}"
+            for engine in (other, mine)
+            if engine and engine.mean is not None and not decision.reason.startswith(f"{engine.name} failed on every")
+        ]
         if decision.outcome == "failed":
             return _shorten(", ".join(means), _WIDTH - 2)
         interval = "" if mine.low is None or mine.high is None else f"{level} {_ends(mine.low, mine.high)}. "

@@ -108,7 +108,7 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
     yield from _report_outcomes(sessions, outcomes)
     if untried := len(EDGE_CASES) - len(outcomes):
         yield not_tried("the rest", f"{untried} more, after {max_timeouts} consecutive timeouts")
-    law = "afterwards"
+    law = "query afterwards"
     if again.outcome != before.outcome:
         yield not_tried(law, "the ordinary query changes even without an edge case before it")
     elif changed is None:
@@ -145,4 +145,4 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
     sentence = f"{len(outcomes) - len(bad)} of {len(outcomes)} edge cases pass"
     sentence += f"; rejected with an error, which is allowed: {', '.join(refused)}" if refused else ""
     example = [f"{o.case.name}: {o.ranking.status}, {len(o.ranking.locations)} results" for o in outcomes]
-    yield make_finding("the others", Severity.FINE, sentence, len(bad), len(outcomes), example=example)
+    yield make_finding("edge cases", Severity.FINE, sentence, len(bad), len(outcomes), example=example)
