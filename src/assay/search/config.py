@@ -122,11 +122,12 @@ class EncoderSettings:
     mode: Literal["lazy", "full"] = setting("lazy", "chunks to encode: the best of the first stage, or all of them")
     # 50 to 200 are flat: .002 on the standard library and octocode's code
     candidates: int = setting(100, "number of chunks that get a score: the best of the first stage, or the nearest")
-    # spans of the standard library: .3 gains .035, .6 gains .046, 1 gains .057; octocode's code: +.012, +.006, -.001
-    language: float = setting(1.0, "weight, relative to the other scores, for natural-language queries")
-    keywords: float = setting(1.0, "weight for keyword queries")
+    # spans of the standard library: .7 gains .047, .8 and 1 gain .052; octocode's code: .6 +.004, .8 +.000, 1 -.002
+    language: float = setting(0.8, "weight, relative to the other scores, for natural-language queries")
+    keywords: float = setting(0.8, "weight for keyword queries")
     symbol: float = setting(0.0, "weight for queries that are a name")
-    files: float = setting(0.25, "factor on the weight when files are ranked")  # .1 gains less, .5 no more
+    # a product of .1 gains less, .5 no more
+    files: float = setting(0.3125, "factor on the weight when files are ranked")
     max_tokens: int = setting(128, "maximum tokens of a text; the model's own limit takes precedence if smaller")
     pooling: Literal["auto", "mean", "cls"] = setting(
         "auto", "vector of a text from those of its tokens; auto: as the model"
