@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import leakage, overlaps
+from assay.gold.query_properties import is_copied, line_comments
 from assay.types import Span, Target
 
 ENCODER = (Target(Span("json/encoder.py"), symbol="JSONEncoder.iterencode"),)
@@ -48,3 +49,14 @@ def test_leak_is_a_share_and_agrees_with_overlaps(text, targets):
 @given(st.text(max_size=30))
 def test_leak_grows_with_more_targets(text):
     assert leakage(text, ENCODER) <= leakage(text, [*ENCODER, *CACHE])
+
+
+def test_comment_inside_the_target_is_copied():
+    code = (
+        "func send() {\n\t// set Content-Length when the\n\t// body is fully buffered\n\tcount := 1 // not this\n"
+        '\turl := "https://example.org/a path"\n}'
+    )
+    comments = line_comments(code)
+    assert comments == "\nset Content-Length when the\nbody is fully buffered\nnot this\n\n"
+    assert is_copied("where do we set Content-Length when body is fully buffered?", comments)
+    assert not is_copied("where do we count buffered bytes of a request?", comments)

@@ -167,6 +167,15 @@ def is_copied(question: str, comment: str) -> bool:
     return copied_share(question, comment) >= CopyRules.share or (run >= CopyRules.run and 2 * run >= size)
 
 
+_COMMENT: Final = re.compile(r"(?:^|\s)(?:#+|//+!?|/\*+|\*+|--+|;;+)\s+(.*)")
+
+
+def line_comments(code: str) -> str:
+    """Return the comments of some code, joined if they are on consecutive lines; a guess that needs no grammar."""
+    found = [_COMMENT.search(line) for line in code.split("\n")]
+    return "\n".join(match[1] if match else "" for match in found)
+
+
 def copied_share(question: str, comment: str) -> float:
     """Return the largest share of the question's content words that one sentence of the comment contains."""
     own = set(_stems(question))

@@ -24,8 +24,10 @@ from assay.gold.query_properties import (
     is_copied,
     is_symbol_query,
     leakage,
+    line_comments,
 )
 from assay.syntax.identifiers import split
+from assay.syntax.text import split_lines
 from assay.types import Suite, Target
 
 _TOKEN = re.compile(r"\w+")
@@ -74,8 +76,10 @@ def _comment(view: LintContext, target: Target) -> str:
     outline, span = view.outline(target.span.path), target.unit or target.span
     if outline is None or span.start is None:
         return ""
-    inside = (d for d in outline.definitions if span.start <= d.name_line <= (span.end or span.start))
-    return next((d.doc for d in inside), "")
+    end = span.end or span.start
+    doc = next((d.doc for d in outline.definitions if span.start <= d.name_line <= end), "")
+    lines = split_lines(view.text(target.span.path))[span.start - 1 : end]
+    return f"{doc}\n\n{line_comments(chr(10).join(lines))}"
 
 
 def count_leakage(view: LintContext) -> LeakageCounts:

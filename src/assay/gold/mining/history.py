@@ -50,7 +50,7 @@ from assay.gold.mining.questions import (
     stands_alone,
     word_set,
 )
-from assay.gold.query_properties import is_copied, leakage
+from assay.gold.query_properties import is_copied, leakage, line_comments
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.commit_subjects import is_internal, is_trivial, strip_kind, strip_subject
 from assay.syntax.identifiers import parts, split
@@ -267,7 +267,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
         or names_target(subject.text, main)
         or (share < HistoryRules.named and _names_definition(code, subject.text))
         or not _has_identifiers(code, subject.text, main)
-        or is_copied(question, main.definition.doc)
+        or is_copied(question, f"{main.definition.doc}\n\n{line_comments(code.text(main))}")
         or not _is_spelled(code, subject.text)
     ):
         return None
