@@ -194,8 +194,8 @@ assay search "where are retries limited?" \\
   --set dense.model=static:adapted/model --set translation.model=static:adapted/model
 ```
 
-1. Training pairs are mined from comments, names, paths, headings and commits, regardless of the license: it is your
-   code.
+1. Training pairs are mined from comments, names, paths, headings and commits, without a check of licenses: use only
+   code that you may train on.
 2. A quarter of the documented files (by hash of path and seed) is held out, with every commit that touches them.
 3. Unknown words get vectors, all vectors are trained for a few steps, and old and new vectors are averaged.
 4. Comments of the held-out files become queries. Both models rank all definitions of the repository, and nDCG@10 is

@@ -62,7 +62,7 @@ def test_search_follows_typing_and_stands_in_the_address(listed: Tab) -> None:
     listed.keys("/")
     listed.keys("shelf")
     listed.wait(lambda: len(listed.all(ROWS)) == 1)
-    assert listed.text(ROWS) == "No query passes these filters."
+    assert listed.text(ROWS) == "No queries match these filters."
     listed.fill("#search", "lent LOANS")
     listed.wait(lambda: len(listed.all(ROWS)) == 2)
     assert "search=lent+LOANS" in _hash(listed)

@@ -60,7 +60,7 @@ def test_rankings_stand_side_by_side_with_answers_adversaries_and_failures_marke
     assert "✗ sibling" in first.find_element("css selector", ".hit.adversary").text
     assert SHOWN_ENGINE in second.text
     assert f"error: RuntimeError: no answer {ATTACK}" in second.text
-    assert "None of 2 targets was found." in second.text
+    assert "No target was found (0 of 2)." in second.text
 
 
 def test_engines_are_added_and_hidden_and_stand_in_the_address(opened: Tab) -> None:

@@ -68,7 +68,7 @@ class Person:
                     both.wait()
                 vote(self.tab, value, f"{self.name} {place}")
                 if away:
-                    self.tab.wait(lambda: "1 vote kept here" in self.post(), "the page does not keep the vote")
+                    self.tab.wait(lambda: "1 vote not sent yet" in self.post(), "the page does not keep the vote")
                 if away and both.wait() == 0:
                     house.start()
             saved = partial(self.has_saved, house)
@@ -283,7 +283,9 @@ def test_votes_that_were_not_saved_outlive_the_browser_and_are_sent_under_no_oth
         browser.wait(lambda: shown(browser) == ids[0])
         house.kill()
         vote(browser, "2", "while the server is away")
-        browser.wait(lambda: "1 vote kept here" in browser.run("return document.querySelector('.outbox').textContent"))
+        browser.wait(
+            lambda: "1 vote not sent yet" in browser.run("return document.querySelector('.outbox').textContent")
+        )
         browser.crash().open(house.start())
         browser.find("#reviewer")
         sign_out = "return fetch('/review/leave', {method: 'POST', headers: {'Content-Type': 'application/json'}, "

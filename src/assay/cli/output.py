@@ -48,7 +48,7 @@ def emit_results(
     blocks: Sequence[Block],
     data: Mapping[str, object],
 ) -> None:
-    """Print a run: with --full its tables, with --verbose its queries, then the card; or its data with --json."""
+    """Print the card of a run, after its tables (--full) and queries (--verbose), or its data as JSON (--json)."""
     from assay.report.costs import cost_blocks
     from assay.report.decision import run_card
     from assay.report.render.document import Code, Document, Paragraph

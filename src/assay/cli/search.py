@@ -205,7 +205,7 @@ def _index_blocks(data: dict[str, Any]) -> Iterator[Block | str]:
 
     examples = 5  # --json has all
     size = f"{data['files']:,} files in {data['units']:,} chunks"
-    yield f"{size}; {data['changed']:,} read now, in {data['seconds']:.2f} s."
+    yield f"{size}; {data['changed']:,} files read in {data['seconds']:.2f} s."
     yield f"{data['bytes'] / 1e6:.1f} MB at {data['index']}"
     yield _format_counts("Languages", data["languages"])
     if data["skipped"]:

@@ -68,7 +68,7 @@ def load_preset(name: str, directory: Path = Path()) -> Preset:
     if name not in shipped_presets() and not name.endswith(".toml"):
         meant = did_you_mean(name.partition(":")[0], (*KINDS, *shipped_presets()))
         hint = meant or "run `assay engines` for the kinds and presets, or name a file such as ./mine.toml"
-        if " " in name:
+        if " " in name and not meant:
             hint = f"did you mean {shlex.quote(f'command:{name}')}?"
         raise ConfigError(f"unknown engine {name!r}", hint=hint)
     file = read_toml(path, hint="check the path; `assay engines` lists the shipped presets")

@@ -254,7 +254,7 @@ def _executor(plan: RunPlan, options: ExecutionOptions) -> Iterator[Executor]:
 def _survey(
     plan: RunPlan, suite: Suite, executor: Executor, report: ProgressCallback
 ) -> tuple[dict[str, CorpusSnapshot], dict[str, PreparedGold]]:
-    """Return the facts of every gold set; in a timed run, which uses the same corpora, also the opened corpora."""
+    """Return a snapshot of the corpus of every gold set; in a timed run, also the prepared corpora, which it reuses."""
 
     def accesses() -> Iterator[CorpusAccess]:
         for number, gold in enumerate(suite.golds):

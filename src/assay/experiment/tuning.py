@@ -95,7 +95,7 @@ def grid_points(
         raise ConfigError("no parameters to tune", hint="add --param search.stem.files=0.2,0.4, or params in [tune]")
     size = prod(len(values) for values in params.values())
     if size > most:
-        hint = "reduce the values or params, or increase most"
+        hint = "reduce the values or params, or increase `most`"
         message = f"params: expected at most {most} grid points, got {size}"
         raise ConfigError(message, hint=hint, keys=["params"])
     own = partial(own_value, settings)

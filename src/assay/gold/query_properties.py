@@ -184,7 +184,7 @@ def copied_share(question: str, comment: str) -> float:
 
 
 def longest_run(question: str, comment: str) -> int:
-    """Return the largest number of consecutive content words that the question shares with the comment."""
+    """Return the length of the longest run of content words that the query shares with the comment."""
     own = _stems(question)
     matchers = (difflib.SequenceMatcher(None, own, _stems(sentence), False) for sentence in _sentences(comment))
     return max((matcher.find_longest_match().size for matcher in matchers), default=0)

@@ -1,4 +1,4 @@
-"""Descendants of a program: the markers that identify them, and the peak memory of the program and its descendants.
+"""Find the descendants of a program by an environment marker, and measure their peak memory.
 
 Markers are in an environment variable that processes inherit.
 

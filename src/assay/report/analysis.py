@@ -322,10 +322,10 @@ def _breakdowns(case: ScoredRun) -> Iterator[Breakdown]:
             yield _breakdown(case, by, {name: [i for i in headline if values[i] == name] for name in names})
     leaky = {i for i in headline if overlaps(queries[i].forms[units[i].form], queries[i].targets)}
     groups = {
-        "names the answer": [i for i in headline if i in leaky],
+        "names the target": [i for i in headline if i in leaky],
         "no word in common": [i for i in headline if i not in leaky],
     }
-    yield _breakdown(case, "words shared with the answer's path or symbol", groups)
+    yield _breakdown(case, "words shared with the target's path or symbol", groups)
     for tag in sorted({tag for i in headline for tag in units[i].tags}):
         parts = by_tag(case, tag)
         if 1 < len(parts) <= _MAX_TAG_VALUES:

@@ -354,12 +354,12 @@ def _changes_text(old: CorpusInfo, new: CorpusInfo) -> str:
 
 
 _LEGEND = (
-    "Verdict: better and worse by the p-value, adjusted by Holm; same and not worse by the equivalence interval, which "
-    "allows for differences that no query showed."
+    "Verdict: “better” and “worse” follow from the p-value, adjusted by Holm; “same” and “not worse” from the "
+    "equivalence interval, which also allows for differences that these queries do not show."
 )
 #: Columns of the details and what they mean.
 _DETAILS = {
-    "d_z": "the difference in standard deviations of the paired differences",
+    "d_z": "mean of the paired differences divided by their standard deviation",
     "ICC": "the correlation of queries inside a repository or cluster",
     "Effective n": "the number of independent queries with the same information",
     "MDE": "the minimum detectable effect",

@@ -198,9 +198,8 @@ def _footnotes(results: Results) -> Iterator[str]:
             f"queries. Failed queries: {'; '.join(charged)}."
         )
     yield (
-        "Ratio: to the fastest competing engine of this run; index times below "
-        f"{_LEAST_INDEX_SECONDS * 1000:g} ms, query times below {_LEAST_QUERY_MS:g} ms and medians of failures "
-        "have none."
+        "Ratio: relative to the fastest competing engine; omitted for index times below "
+        f"{_LEAST_INDEX_SECONDS * 1000:g} ms, query times below {_LEAST_QUERY_MS:g} ms and medians of failed queries."
     )
     yield (
         "Index: built from a fresh copy of the corpus at a new path; a tool that caches by content, such as in the "

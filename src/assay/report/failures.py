@@ -104,7 +104,7 @@ def _mismatch_cause(returned: str, there: str) -> str:
         return f"its paths begin with {returned.removesuffix(there)}; its root may be above the corpus root"
     if there.endswith(f"/{returned}"):
         return f"its paths lack {there.removesuffix(returned)}; its root may be inside the corpus"
-    return "no path is similar; it may search another tree or return something other than paths"
+    return "no path is similar; the engine may search another directory or not return paths"
 
 
 def mismatch_text(mismatch: PathMismatch) -> str:

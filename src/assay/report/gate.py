@@ -50,7 +50,7 @@ VERDICTS = {0: "pass", 1: "fail", 2: "bad input", DOUBT: "inconclusive", 4: "eng
 #: Recommended repeats for the baseline of a noisy engine.
 _REPEATS = 5
 _UNREPEATED = (
-    "Neither side was repeated, so the variance between runs is unknown. If rankings vary between runs of the "
+    "Neither run was repeated, so the between-run variance is unknown. If rankings vary between runs of the "
     "unchanged engine, make the baseline from several runs:"
 )
 #: A baseline may be a file or a directory.

@@ -329,7 +329,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
 def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     """Tokens read up to and including the first line of a target: earlier hits in full, then one hit up to that line.
 
-    A ranking without a target costs the cap, and so does a failed query.
+    Rankings without a target and failed queries count as the cap.
     """
     values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
     for cell, gold, targets in _cells_with_targets(grid, measure):

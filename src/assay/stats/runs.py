@@ -248,7 +248,7 @@ def _cell(text: str | None) -> float | None:
 
 
 def _pyckle_values(content: str, file: Path) -> tuple[QueryValue, ...]:
-    """Return the reciprocal ranks in the eval_results.json of Pyckle's guide: of `expected` in `ranked`, up to 10."""
+    """Return the reciprocal ranks (cutoff 10) of `expected` in `ranked`, from Pyckle's eval_results.json."""
     try:
         results = [
             (entry["query"], entry["expected"], entry["ranked"][:10]) for entry in json.loads(content)["results"]

@@ -107,7 +107,7 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
                 break
     yield from _report_outcomes(sessions, outcomes)
     if untried := len(EDGE_CASES) - len(outcomes):
-        yield not_tried("the rest", f"{untried} more, after {max_timeouts} consecutive timeouts")
+        yield not_tried("the rest", f"{untried} skipped after {max_timeouts} consecutive timeouts")
     law = "query afterwards"
     if again.outcome != before.outcome:
         yield not_tried(law, "the ordinary query changes even without an edge case before it")

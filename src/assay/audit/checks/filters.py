@@ -89,7 +89,7 @@ def _namesakes(sessions: AuditSessions) -> list[str]:
 def _choose_filter(
     sessions: AuditSessions, field: str, ranking: Sequence[Span], languages: dict[str, str], *, single: bool
 ) -> SearchFilter | None:
-    """Return a filter for a part of the corpus that has results but not the best one, or else for the largest part.
+    """Return a filter for a directory or file with results but not the best one, else for the largest.
 
     Path filters alternate between directories and single files: an engine may handle only one of them.
     """

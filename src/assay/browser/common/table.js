@@ -120,7 +120,7 @@ function drawRows(grid, upTo) {
   grid.showAll.textContent = `Show all ${grid.rows.length} rows`;
 }
 
-/** Make a wide table scrollable by keyboard too, with a fade where columns are hidden; a table that fits is not a Tab stop. */
+/** Make a wide table scrollable by keyboard, with a fade where columns are hidden. */
 function scrollBox(element, caption) {
   const markEdges = () => {
     box.classList.toggle("hides-left", box.scrollLeft > 1);

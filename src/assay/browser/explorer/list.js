@@ -98,7 +98,7 @@ function listTable(data, params, rows, change, lastUnit) {
     rowHref: (row) => queryHref(row.unit, params),
     sort: sortOf(params),
     onsort: ({ id, descending }) => change({ sort: id, desc: descending ? "1" : null }),
-    empty: "No query passes these filters.",
+    empty: "No queries match these filters.",
     upTo: sortOf(params) && index >= 0 ? rows.length : index + 1,
   });
 }

@@ -93,7 +93,7 @@ function showNotFound(page) {
   page.frame.mark("");
   fill(page.frame.main, [
     h("h1", "Not found"),
-    h("p", "This address names no view or query of this run."),
+    h("p", "This run has no such view or query."),
     h("p", report, " or ", queries, "."),
   ]);
 }

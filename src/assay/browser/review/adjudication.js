@@ -106,5 +106,5 @@ function voteTable(votes, meanings) {
 
 function summary({ items, third }) {
   if (!third) return `${items.length} to decide`;
-  return `${counted(third, "item")} you voted on ${third === 1 ? "is" : "are"} left to a third person`;
+  return `${counted(third, "item")} you voted on ${third === 1 ? "is" : "are"} left to another adjudicator`;
 }

@@ -98,7 +98,7 @@ function showOutbox(element, session) {
   if (!count) return fill(element, h("span.wide-only", "all saved"));
   if (!trouble) return fill(element, "saving…");
   element.title = trouble.hint;
-  return fill(element, h("strong", `${counted(count, "vote")} kept here. `), h("span.wide-only", trouble.message));
+  return fill(element, h("strong", `${counted(count, "vote")} not sent yet. `), h("span.wide-only", trouble.message));
 }
 
 // --- sign in -------------------------------------------------------------------------------------------------------

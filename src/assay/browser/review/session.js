@@ -117,7 +117,7 @@ function receive(session, message) {
   } else {
     if (what === "reword" && !itemOf(session, answer.new.item)) {
       session.items.splice(session.items.indexOf(itemOf(session, data.item)) + 1, 0, answer.new);
-      announce("The new question is saved and accepted");
+      announce("The new query is saved and accepted");
     }
     Object.assign(itemOf(session, data.item) ?? {}, { mine: answer.mine });
   }

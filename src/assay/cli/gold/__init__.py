@@ -24,7 +24,7 @@ command(
     flag("--config FILE", "Lint the sets of this assay.toml if no SET is given"),
     flag("--corpus SPEC", "Use this code: directory, git:URL@REV, pypi:NAME==V, …"),
     flag("--format FORMAT", "Read the sets in this format [default: auto-detected]"),
-    flag("--fix", "Repair findings with a certain repair, in place"),
+    flag("--fix", "Apply safe repairs in place"),
     flag("--select CODES", "Apply these rules only, comma-separated; G2 means all G2xx"),
     flag("--ignore CODES", "Skip these rules, comma-separated"),
     flag(
@@ -124,7 +124,7 @@ command(
     "gold.sets:gold agreement",
     """Report inter-reviewer agreement beyond chance
 
-    Cohen's κ for two reviewers, Krippendorff's α for any number; votes for unsure count as missing. Votes after the
+    Cohen's κ for two reviewers, Krippendorff's α for any number; `unsure` votes count as missing. Votes after the
     item was decided or accepted are ignored, because they are unblinded. If a reviewer voted again after seeing other
     votes, the earlier vote counts.
     """,

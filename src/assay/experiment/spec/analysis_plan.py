@@ -74,7 +74,7 @@ def change_plan(
 
 
 def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPlan:
-    """Return the plan; raise ConfigError if the engines or k of the run do not fit."""
+    """Return the plan; raise ConfigError if it is incompatible with the engines or k of the run."""
     from assay.scoring import parse_measure
     from assay.stats.config import CompareSettings, compare_options
 

@@ -143,7 +143,7 @@ def _list_entries(spec: Spec) -> tuple[RunEntry, ...]:
             raise entry.location.error(f"{entry.name!r} is the name of a reference engine", "choose another name")
         if other := by_name.get(entry.name):
             where = f": the other is at {other.location.file}:{other.location.line}" if other.location.file else ""
-            hint = 'rename one of them; a sweep takes name = "...{setting}..."'
+            hint = 'rename one of them; in a sweep, put a setting in the name: name = "...{setting}..."'
             raise entry.location.error(f"duplicate engine name {entry.name!r}{where}", hint)
         by_name[entry.name] = entry
     references = [RunEntry(name, name) for name in REFERENCES if spec.references and name not in by_name]

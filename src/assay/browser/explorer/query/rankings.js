@@ -117,7 +117,7 @@ function missingTargets(level, targets, hits) {
   const paths = new Set([...found].map((target) => targets[target].path));
   const isFound = ({ path }, index) => found.has(index) || (level === "file" && paths.has(path));
   const missing = targets.filter((target, index) => !isFound(target, index));
-  if (missing.length && !found.size) return `None of ${counted(missing.length, "target")} was found.`;
+  if (missing.length && !found.size) return `No target was found (0 of ${missing.length}).`;
   if (missing.length)
     return ["Not found: ", missing.map(({ anchor }, index) => [index ? ", " : null, h("code", anchor)])];
   const allLines = targets.every((target) => hits.some((hit) => shareLines(hit, target)));

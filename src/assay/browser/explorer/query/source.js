@@ -25,7 +25,7 @@ export function sourceSection(view) {
   if (!view.loaded.sources && !view.data.live) return section(omissionNote(view.data, "sources"));
   const files = sourceFiles(view);
   const shown = files.filter((file) => file.lines.length || view.data.live);
-  if (!shown.length) return section(omissionNote(view.data, "sources", "No source of this query is in this file."));
+  if (!shown.length) return section(omissionNote(view.data, "sources", "This report has no source for this query."));
   const rest = files.length - shown.length;
   return section(
     h("p.note.legend", [

@@ -43,7 +43,7 @@ function renderAdversaries(data) {
     columns: [...kindColumns, engineColumn(data), ...columns],
   });
   return stack(
-    engineTable(data, { caption: "Adversaries, every engine", rows, columns }),
+    engineTable(data, { caption: "Adversaries by engine", rows, columns }),
     note(
       sentences(data.summary.notes.adversaries, "Lower displacement is better; a failed query counts as displaced."),
     ),

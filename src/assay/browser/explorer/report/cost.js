@@ -101,7 +101,7 @@ function resourcesLegend(rows, isMultiple) {
     `First query: on ${isMultiple ? "each corpus (their median)" : "the corpus"}.`,
     "Median and p95: of all other queries. 1 MB is 1,000,000 bytes.",
     "Index: on a fresh copy of the corpus. – : not measured or not reported by the engine.",
-    failures.length > 0 && `A failed query is charged its whole time limit: ${failures.join("; ")}.`,
+    failures.length > 0 && `Failed queries count as the timeout: ${failures.join("; ")}.`,
     isMultiple && "Startup, index time and index size are sums over gold sets.",
   );
 }

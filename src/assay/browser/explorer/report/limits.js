@@ -43,7 +43,7 @@ function renderLimits(data) {
       textColumn("first", "Query", (row) => row.first),
     ]),
     results.failed_queries.length > 0 &&
-      note("A failed query gets the worst value of every measure and is charged its whole time limit."),
+      note("Failed queries get the worst value of every measure and count as the timeout."),
     problemTable("Contract violations", results.contract_violations, [
       ENGINE_COLUMN,
       textColumn("kind", "Violation", (row) => row.kind),

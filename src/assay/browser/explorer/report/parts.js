@@ -204,7 +204,7 @@ function strongMean({ mean }, interval) {
 const restoreBySection = new Map(); // section -> functions that set its lists from an address
 let choiceCount = 0; // for unique ids
 
-/** Show lists of choices above the content that they control; `draw(state)` is called at first and after each change. */
+/** Show lists of choices above the content that they control; `draw(state)` is called after each change. */
 export function chooser(section, state, choices, draw) {
   const initial = { ...state };
   const content = h("div.chosen");
