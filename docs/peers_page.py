@@ -84,7 +84,7 @@ The 30 queries of Karta's `gold-queries.yaml` (v0.1) on Kafka, beside the four r
 
 | engine | Hit@1 | Hit@10 | RR@10 | Displacement@10 |
 |---|--:|--:|--:|--:|
-| `builtin` | .40 | .93 | .55 | .41 |
+| `builtin` | .37 | .87 | .53 | .41 |
 | `keywords` | .13 | .50 | .25 | .30 |
 | E003b 750/100 | .10 | .57 | .26 | – |
 | E003b 1500/200 | .27 | .47 | .33 | – |

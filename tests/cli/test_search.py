@@ -93,8 +93,12 @@ def test_filters_only_strike_out(shop, capsys):
 
 def test_no_match_is_a_sentence_and_no_error(shop, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    for flags in ((), ("--all",)):
-        assert call(capsys, "zzyzx", *flags)[:2] == (0, "No match in 8 files.\n")
+    code, out, _ = call(capsys, "zzyzx")
+    first, *rest = out.splitlines()
+    assert (code, first) == (0, "No match in 8 files.")
+    assert len(rest) == 7  # the gold set is left out
+    assert all(line.endswith("  no match") for line in rest), "the other files fill the list, without a snippet"
+    assert call(capsys, "zzyzx", "--all")[1] == "No match in 8 files.\n"
     assert all(hit["score"] <= 0 for hit in hits(capsys, "zzyzx"))
 
 

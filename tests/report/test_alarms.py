@@ -52,7 +52,7 @@ def test_an_engine_that_returns_paths_is_warned_of_where_lines_are_measured():
     plan = AnalysisPlan(("nDCG(level=lines)@10",), "b")
     (found,) = (one for one in find_diagnostics(open_case(made, plan)) if one.kind == "paths only")
     assert found.names == ("a",)
-    assert "--level file" in found.next
+    assert found.sentence == "a returns no lines: use --level file."
     assert "paths only" not in raised(made)  # by file
 
 

@@ -71,7 +71,7 @@ def test_results_break_down_by_difficulty_with_standard_first(results):
 def test_results_break_down_by_words_shared_with_the_answer(results):
     cut = next(b for b in results.breakdowns if b.by.startswith("words shared"))
     sizes = {g.group: g.queries for g in cut.groups if g.engine == "mine"}
-    assert sizes == {"names the answer": 1, "no word in common": 2}  # only "total" stands in its own symbol
+    assert sizes == {"names the target": 1, "no word in common": 2}  # only "total" stands in its own symbol
 
 
 def test_results_break_down_by_repository_and_language_with_the_statistics_of_every_group():

@@ -49,7 +49,7 @@ def explain_command(args: Namespace) -> None:
     require_flag(args, "run", "missed", "engine")
     if args.json:
         reject_flags(args, "--json", "jsonl")
-    query, k = check_query(args.query), args.k or 10
+    query, k = check_query(args.query, "explain"), args.k or 10
     index = open_index(args)
     expect = None if args.expect is None else _expected_path(index, args.expect)
     hidden = {path for path in index.table.files.paths if path != expect and is_gold(index.root / path)}

@@ -56,7 +56,7 @@ def search_command(args: Namespace) -> None:
         sys.stdout.write(json.dumps(data) + "\n" if args.json else config_text(config))
         return
 
-    query = check_query(args.query)
+    query = check_query(args.query, "search")
     if args.all:
         reject_flags(args, "--all", "k")
     k = None if args.all else args.k or _K
@@ -72,11 +72,16 @@ def search_command(args: Namespace) -> None:
     else:
         lines = 0 if args.no_snippets else args.lines
         here = "" if args.path == "." else args.path  # paths can be opened from the current directory
-        matching = (hit._replace(path=os.path.join(here, hit.path)) for hit in hits if (hit.score or 0) > 0)
+        found = (hit._replace(path=os.path.join(here, hit.path)) for hit in hits)
         if sys.stdout.isatty():
-            _print_hits(index, query, matching, _LINES if lines is None else lines)
+            _print_hits(index, query, found, _LINES if lines is None else lines)
         else:
-            _print_locations(index, query, matching, 1 if lines is None else lines)
+            _print_locations(index, query, filter(_is_match, found), 1 if lines is None else lines)
+
+
+def _is_match(hit: Hit) -> bool:
+    """Return whether a result is no padding, which has no positive score."""
+    return (hit.score or 0) > 0
 
 
 def is_gold(path: Path) -> bool:
@@ -137,11 +142,11 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
     printer = result_printer()
     weights = term_weights(parse_query(query), index.view)
     hits = list(hits)
-    if not hits:
+    if not any(map(_is_match, hits)):
         write_result(f"No match in {len(index.table.files):,} files.")
     for rank, hit in enumerate(hits, start=1):
         snippet = None
-        if lines and hit.start is not None and hit.snippet is not None:
+        if lines and _is_match(hit) and hit.start is not None and hit.snippet is not None:
             snippet = choose_lines(hit.snippet, hit.start, weights, lines)
         for line in format_hit(printer, rank, hit, snippet, weights):
             write_result(line)
@@ -287,9 +292,9 @@ def _load_config(args: Namespace, directory: Path) -> SearchConfig:
     return load_search_config(args.set, Path(args.config) if args.config else find_config(directory), os.environ)
 
 
-def check_query(text: str | None) -> str:
+def check_query(text: str | None, command: str) -> str:
     if text is None or not text.strip():
-        raise ConfigError("expected a query", hint='assay search "where are retries decided"')
+        raise ConfigError("expected a query", hint=f'assay {command} "where are retries decided"')
     return text
 
 

@@ -108,13 +108,17 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
     able = {engine.name for engine in run.engines if any(ranking.hits for ranking in engine.rankings)}
     silent = [e.name for e in run.engines if e.role == "candidate" and e.name not in able | set(failed)]
+    grave = sorted((each for each in diagnostics if each.grave), key=lambda each: each.kind != "paths only")
+    paths_only = [each.text for each in grave if each.kind == "paths only"]
+    # by consequence: the card shows the first
     warnings = (
-        *_stale_ranges(run),
         *(f"{name} returned no results: {_SILENT}." for name in silent),
-        *(reference_warnings(run, scores, case.primary, (challenger, claim.baseline)) if challenger in able else ()),
         *map(mismatch_text, mismatches),
+        *paths_only,
+        *(reference_warnings(run, scores, case.primary, (challenger, claim.baseline)) if challenger in able else ()),
+        *_stale_ranges(run),
         *_warnings(case, summaries, mismatches, len(units)),
-        *(diagnostic.text for diagnostic in diagnostics if diagnostic.grave),
+        *(each.text for each in grave[len(paths_only) :]),
     )
     spending = measure_costs(run)
     return Results(

@@ -51,7 +51,7 @@ _WIDTH: Final = 80
 #: The length to which names are shortened at most.
 _SHORTEST: Final = 6
 #: Where a warning may end on a card.
-_CLAUSE: Final = re.compile(r"[;:] | \(|, such as ")
+_CLAUSE: Final = re.compile(r"[;:] | \((?!\d*\.\d)|, such as ")
 _LEAST_CLAUSE: Final = 21  # characters: it names more than an engine
 #: An engine of one of two runs.
 _SIDE: Final = re.compile(r"(?P<engine>.+) \((?P<run>.+)\)")

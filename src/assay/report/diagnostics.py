@@ -51,8 +51,8 @@ def _levels(case: ScoredRun) -> Iterator[Diagnostic]:
         for engine in case.run.engines:
             hits = [hit for ranking in engine.rankings for hit in ranking.hits]
             if engine.name in tested and hits and all(hit.start is None for hit in hits):
-                sentence = f"{engine.name} returns paths without lines, and the gold set is measured by lines."
-                step = "Measure by file with --level file, or configure the engine to return lines."
+                sentence = f"{engine.name} returns no lines: use --level file."
+                step = "This gold set is measured by lines, and a path alone matches no target."
                 yield Diagnostic("paths only", (engine.name,), sentence, step, {"hits": len(hits)})
         return
     by_lines = [gold.name for gold in case.run.suite.golds if gold.level == "lines"]

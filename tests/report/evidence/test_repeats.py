@@ -233,7 +233,7 @@ def test_single_run_of_a_noisy_engine_is_warned_of_as_a_baseline_with_the_comman
 def test_unknown_noise_is_a_quiet_hint_and_only_where_rankings_differ():
     old, new = seen(run_of(RANKS), name="old"), seen(run_of([2, *RANKS[1:]]))
     (hint,) = gated(old, new).hints
-    assert "Neither side was repeated" in hint
+    assert "Neither run was repeated" in hint
     assert "`assay run --repeat 5 --out DIR`" in hint
     assert hint in to_markdown(gate_document(gated(old, new))).replace("\\", "")
     assert gated(old, seen(run_of(RANKS))).hints == ()
