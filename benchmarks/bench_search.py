@@ -91,7 +91,7 @@ def take_turns(runner: Runner, engines: Sequence[str], job: Job, rounds: int, *,
 
 
 def compare(what: str, runs: Runs, figure: Figure, target: float, ours: str = "assay") -> Line:
-    """Put a figure of ours beside semble's; `figure` reads it from a run."""
+    """Compare a figure of Assay with semble's; `figure` reads it from a run."""
     mine, peer = ([figure(run) for run in runs[engine]] for engine in (ours, "semble"))
     return Line.ratio(what, "semble", mine, peer, target)
 
@@ -156,7 +156,7 @@ def start(runner: Runner, root: str, query: str, setup: Setup) -> list[Line]:
 
 
 def _children() -> float:
-    """Give the seconds of processor of ended children."""
+    """Return the CPU seconds of finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""The page about peers: what each measures, and figures of benchmarks/RESULTS.md beside published ones."""
+"""Generate the page on peers from benchmarks/RESULTS.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page "How we know: the statistics": what each statistic promises, its simulation, and where it fails."""
+"""Generate the statistics page: guarantees, simulations and known limits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _range(bound: Bound) -> str:
 
 
 def _introduction() -> str:
-    """State what is simulated, and how often."""
+    """Return the paragraph on the simulated designs and repetitions."""
     return f"""\
 A 95% confidence interval should contain the true value in 95% of all samples, and a test at level 0.05 should reject a
 true null hypothesis in 5%. Formulas guarantee this under assumptions that code search violates: queries of one

@@ -69,7 +69,7 @@ def in_turns(works: Mapping[str, Work], rounds: int = ROUNDS) -> dict[str, Round
 
 
 def processor(do: Callable[[], object]) -> float:
-    """Give the seconds of processor that something takes; those of all its threads count."""
+    """Return the CPU seconds of a call, all threads included."""
     begin = time.process_time()
     do()
     return time.process_time() - begin

@@ -271,7 +271,7 @@ def _lines(file: Path) -> tuple[str, ...]:
 
 
 def _is_few(root: Path, query: Query) -> bool:
-    """Tell whether at most FEW of the stems of a query occur in its targets."""
+    """Return whether at most FEW of the stems of a query occur in its targets."""
     stems = set(parse_query(next(iter(query.forms.values()))).words)
     found: set[str] = set()
     for target in query.targets:

@@ -88,7 +88,7 @@ def figures(answers: Answers) -> Figures:
 
 
 def _mean(scores: Scores, name: str) -> MeanRow:
-    """Give the mean of an engine with its interval."""
+    """Return the mean of an engine with its interval."""
     return next(row for row in means(scores) if row.engine == name)
 
 
@@ -98,7 +98,7 @@ def _against(scores: Scores, new: str = DEFAULT, old: str = LEXICAL, margin: flo
 
 
 def _pool(answers: Answers) -> Iterator[Shown]:
-    """Compare on the pool: all of it, without what is most like the training data, then part by part."""
+    """Compare on the whole pool, on the part least like the training data, and on each part."""
     scores = answers.pool()
     assert scores is not None  # the standard library is everywhere
     row = _against(scores)
@@ -125,7 +125,7 @@ def _visible(visible: Scores, macro: Scores) -> Iterator[Shown]:
 
 
 def _category(unit: Unit) -> str:
-    """Give what kind of question it is."""
+    """Return the category of a query."""
     return unit.tags.get("category", "none")
 
 

@@ -22,7 +22,7 @@ _SAMPLE = 0.05  # seconds between two looks at the memory: a look takes 1 ms
 
 
 def peer_python() -> str | None:
-    """Give the interpreter that has semble: that of its environment, or this one."""
+    """Return the interpreter of semble's environment, else this one."""
     if _PEER.exists():
         return str(_PEER)
     return sys.executable if find_spec("semble") else None

@@ -208,7 +208,7 @@ def main(job: dict[str, Any]) -> None:
 
 
 def _processor() -> float:
-    """Give the seconds of processor that this process and its ended children have taken."""
+    """Return the CPU seconds of this process and its finished children."""
     both = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return sum(one.ru_utime + one.ru_stime for one in both)
 

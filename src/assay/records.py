@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, /, **options):  # noqa: ANN001, ANN003, ANN201 - typed above
-        """Make a dataclass; options are frozen, slots, eq, order, repr and kw_only."""
+        """Return a dataclass; the options are frozen, slots, eq, order, repr and kw_only."""
         return (lambda decorated: _make(decorated, **options)) if cls is None else _make(cls, **options)
 
 

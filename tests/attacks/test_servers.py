@@ -41,7 +41,7 @@ def ask(address: str, method: str, path: str, headers: Headers, body: bytes | No
 
 @contextmanager
 def web(world: World) -> Iterator[tuple[str, str, Headers]]:
-    """Give the origin of a server, the path with the token, and the headers of its page."""
+    """Return the origin of a server, the path with the token, and the headers of its page."""
     assert world.assay(*RUN).code == 0
     with serving(world, "serve", "results", "--gold", "gold.yaml") as address:
         parts = urlsplit(address)

@@ -112,7 +112,7 @@ def together(root: Path, seconds: float, draw: random.Random) -> None:
 
 
 def encode(root: Path, times: int, draw: random.Random) -> None:
-    """Kill a process that encodes all chunks at random instants; the next one encodes only what is missing."""
+    """Kill a full encoding at random instants; the next process encodes the missing chunks only."""
     words = WORDS[2:11]
     write_files(
         root, {f"{a}.py": "".join(f"def {a}_{n}(a):\n    return {n}\n\n\n" * 9 for n in range(99)) for a in words}

@@ -231,7 +231,7 @@ _made: dict[bytes, FullEngine] = {}  # engines of this process by their pickled 
 
 
 def _make_engine(factory: EngineFactory, base: Path, suite: Suite) -> FullEngine:
-    """Make an engine; engines that share indexes are stateless, so later tasks of this process use them again."""
+    """Create an engine, or reuse one that shares indexes: those are stateless."""
     file = factory.file and str(base / factory.file)
     local = replace(factory, directory=base / factory.directory, file=file)
     key = pickle.dumps(local)
