@@ -204,7 +204,7 @@ def _headline_forms(forms: Sequence[str], primary: str) -> str:
     counts = Counter(forms).most_common()
     first = counts[0][0] if counts else "only"
     others = ", ".join(f"{number} by {form}" for form, number in counts[1:])
-    return f"{first} form" + (f"; {others}" if others else "")
+    return f"{first} phrasing" + (f"; {others}" if others else "")
 
 
 def _summary(engine: EngineRun, tied: Ties, headline: Collection[tuple[str, str, str]]) -> EngineSummary:
