@@ -1,6 +1,11 @@
-"""Patterns of users end in time, whatever they are."""
+"""Patterns of users end in time, whatever they are, and mean what `re` says."""
 
+import re
+import warnings
+
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from assay.errors import ConfigError, EngineError
 from assay.patterns import UserPattern
@@ -35,3 +40,45 @@ def test_pattern_matches_as_in_python(pattern, text):
 def test_syntax_is_that_of_python(pattern):
     with pytest.raises(ConfigError, match="invalid regular expression"):
         UserPattern(pattern)
+
+
+PIECES = (
+    (
+        "a b e i d s 1 { } {e} {i} {e<=1} {1,2} {,2} {1} {,} <= , [ ] [^ : [:alpha:] - ( ) (?: (?x) (?# | # && ~~ || "
+        r"\{ \\ \[ \N{DIGIT+ONE} \d"
+    )
+    .replace("+", "\0")
+    .split()
+)
+PIECES = [piece.replace("\0", " ") for piece in PIECES] + [" ", "\n"]
+pieces = st.lists(st.sampled_from(PIECES), max_size=9).map("".join)
+spans = [
+    ("a{e}", "a{e} a"),
+    ("(?:foo){i<=1}", "fxoo (?:foo){i<=1}"),
+    ("a{i}{e}", "aie a{i}{e}"),
+    ("[[:alpha:]]", "a] :]"),
+    (r"\{e}", "{e}"),
+    ("(?x) a{e} # [ {e}\n b", "a{e}b"),
+    ("x{2,3}y{,1}", "xxxy"),
+]
+
+
+def check_as_in_python(pattern, text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # nested sets, which `re` may read otherwise some day
+        try:
+            expected = [match.span() for match in re.finditer(pattern, text, re.MULTILINE)]
+        except (re.error, OverflowError):
+            return
+        assert [match.span() for match in UserPattern(pattern).finditer(text)] == expected
+
+
+@pytest.mark.parametrize(("pattern", "text"), spans)
+def test_braces_and_brackets_mean_what_python_says(pattern, text):
+    check_as_in_python(pattern, text)
+
+
+@given(pieces, st.text("abeids1{}[]:,-<= #\n", max_size=12))
+def test_any_pattern_means_what_python_says(pattern, text):
+    check_as_in_python(pattern, text)
+    check_as_in_python(pattern, pattern + text)

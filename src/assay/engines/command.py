@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -37,6 +36,7 @@ from assay.engines.tool import (
 )
 from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, EngineError
+from assay.patterns import UserPattern
 from assay.processes.running import ProgramSpec
 from assay.settings import read_settings, setting
 from assay.store.scratch import scratch
@@ -238,9 +238,9 @@ def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
     if settings.mode == "once":
         return None
     lines = settings.mode == "lines"
-    after = rb"[^\n]*\n" if lines else b""  # in mode lines, the rest of the line is not an answer
+    after = r"[^\n]*\n" if lines else ""  # in mode lines, the rest of the line is not an answer
     # spaces and colors may follow a prompt; anything else belongs to the answer
-    end = rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z"
+    end = r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\s)*\Z"
     return WireProtocol(
         request=settings.request or "{query}",
         layout=make_layout(replace(settings, format="json") if lines else settings, WHERE),
@@ -250,16 +250,12 @@ def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
     )
 
 
-def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
-    try:
-        marker = re.compile(text.encode(), re.MULTILINE)
-    except (re.error, ValueError) as error:
-        message = f"{WHERE}: {name}: invalid regular expression {text!r}: {error}"
-        raise ConfigError(message, hint="use the regular expression syntax of Python", keys=[name]) from error
-    if marker.search(b""):
+def _make_marker(text: str, name: str, after: str) -> OutputMarker:
+    pattern = UserPattern(text, f"{WHERE}: {name}: ", (name,), after="")
+    if pattern.search(b""):
         message = f"{WHERE}: {name}: {text!r} matches the empty string"
         raise ConfigError(message, hint='use a pattern of printed text, such as "^> "', keys=[name])
-    return OutputMarker(name, text, re.compile(b"(?:" + marker.pattern + b")" + after, re.MULTILINE))
+    return OutputMarker(name, text, replace(pattern, after=after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
 from assay.engines.tool import ProgramSession, RestartCost, Restarts, corpus_checked, display_name, repro_command
 from assay.errors import EngineError, EngineTimeoutError
+from assay.patterns import UserPattern
 from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
 from assay.processes.running import ANSWER_BYTES, last_line
 from assay.types import Corpus
@@ -35,7 +36,7 @@ FLATTENED = "line breaks in the query were replaced by spaces"
 class OutputMarker:
     setting: str
     text: str  # as written in the settings
-    pattern: re.Pattern[bytes]
+    pattern: UserPattern  # of bytes
 
 
 class StartupTimeout(ChildTimeout):
@@ -79,7 +80,7 @@ class WireProtocol:
     def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
         """Read the output up to the prompt, or the next JSON line; with `answer_id`, the next with the id `number`."""
         if self.prompt:
-            return parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, known)
+            return parse_output(child.read_until(self.prompt.pattern.fresh(), deadline), self.layout, known)
         other, size = list[str](), 0
         while True:
             line = child.read_line(deadline)
@@ -142,7 +143,7 @@ class InteractiveSession(ProgramSession):
         with self._guarded(self._child, deadline, f"raise `{limit}`"):
             for marker in self._protocol.markers:
                 try:
-                    self._child.read_until(marker.pattern, deadline.at)
+                    self._child.read_until(marker.pattern.fresh(), deadline.at)
                 except ChildTimeout as error:
                     raise StartupTimeout(marker, self._child.skip()) from error
         if self._restarts.first_start is None:

@@ -14,8 +14,12 @@ import signal
 import subprocess
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from assay.processes.running import PROCESS_LIMITS, ProcessGroup, ProcessLimits, ProgramSpec, last_line, signal_name
+
+if TYPE_CHECKING:
+    from assay.patterns import UserPattern
 
 _NEWLINE = re.compile(rb"\n")
 
@@ -96,7 +100,7 @@ class Child(ProcessGroup):
         """Return the next line of stdout without its newline; raise ChildExited if stdout ends before a newline."""
         return self._read(_NEWLINE, 1, deadline)
 
-    def read_until(self, marker: re.Pattern[bytes], deadline: float | None) -> bytes:
+    def read_until(self, marker: re.Pattern[bytes] | UserPattern, deadline: float | None) -> bytes:
         """Return the output before the next match of `marker`, and discard the match."""
         return self._read(marker, self._limits.marker, deadline)
 
@@ -138,7 +142,7 @@ class Child(ProcessGroup):
                     self._listener.join()
                     self.close_pipes()
 
-    def _read(self, marker: re.Pattern[bytes], overlap: int, deadline: float | None) -> bytes:
+    def _read(self, marker: re.Pattern[bytes] | UserPattern, overlap: int, deadline: float | None) -> bytes:
         searched = 0
         with self._io_lock:
             while (match := marker.search(self._buffer, max(0, searched - overlap))) is None:

@@ -522,3 +522,11 @@ def test_program_of_a_tool_is_named_by_the_tool(
         open_session(make_engine({"kind": "command", "argv": argv, **PROMPT}), corpus, WATCHDOG)
     assert str(caught.value.hint).endswith("server.py ./src")
     assert str(corpus.root) not in str(caught.value.hint)
+
+
+def test_prompt_that_takes_for_ever_is_given_up_and_flags_inside_apply(server: Server, opened: Opener) -> None:
+    session = opened(server(SHELL), mode="prompt", format="text", prompt=r"^(?:a|aa)+b|^> ", ready="(?i)WELCOME")
+    failed = query_session(session, "!print('a' * 5000)", 3, WATCHDOG)
+    assert failed.status == Status.ERROR
+    assert "prompt: the regular expression" in str(failed.error)
+    assert query_session(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
