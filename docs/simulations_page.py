@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from docs.engines_page import MADE
@@ -20,17 +21,17 @@ def statistics() -> str:
 
 
 def _table(listed: Mapping[str, Simulation]) -> str:
-    """Show simulations of one kind: a row each, a column per figure; bounds that all rows share are below."""
+    """Show simulations of one kind: a row each, a column per figure; the bounds are below."""
     given = read_figures()
     names = list(dict.fromkeys(figure for name in listed for figure in given[name]))
-    shared = len({_promise(one) for one in listed.values()}) == 1
-    head = ["setting", *names, *([] if shared else ["required"])]
-    rows = [
-        [one.about, *(_figure(figure, given[name]) for figure in names), *([] if shared else [_promise(one)])]
-        for name, one in listed.items()
-    ]
-    required = _promise(next(iter(listed.values()))) if shared else ""
-    return _rows(head, rows) + (f"\n\nRequired: {required}." if required else "")
+    rows = [[one.about, *(_figure(figure, given[name]) for figure in names)] for name, one in listed.items()]
+    settings = defaultdict(list)
+    for one in listed.values():
+        settings[_promise(one)].append(one.about)
+    usual = max(settings, key=lambda promise: len(settings[promise]))
+    others = [f"- {'; '.join(abouts)}: {promise}" for promise, abouts in settings.items() if promise != usual]
+    required = [f"Required: {usual}" + (", except:" if others else "."), *(["\n".join(others)] if others else [])]
+    return "\n\n".join([_rows(["setting", *names], rows), *(required if usual else [])])
 
 
 def _list(listed: Mapping[str, Simulation]) -> str:
@@ -77,9 +78,8 @@ were therefore run on simulated gold sets whose true values are known.
 Each figure is a share of {STATED.replications:,} simulated sets (agreement: 1,500; repeats: 1,000) with
 {STATED.resamples:,} sign flips and seed {SEED}. Standard errors are 0.003 near 0.05 and 0.95, and at most 0.007
 (repeats: 0.007 and 0.016). The test suite runs every row with {SMALL.replications} sets and fails if a figure is out
-of bounds or differs
-from this page by more than sampling error; `make soak` runs the full counts. The figures are also in
-[simulations.json](simulations.json).
+of bounds or differs from this page by more than sampling error; `make soak` runs the full counts
+([simulations.json](simulations.json)).
 
 **Differences** have {LEAST_QUERIES} to {MOST_QUERIES} queries per repository. {NONZERO:.0%} of the queries differ, by
 the amounts that nDCG@10 with one target can change by ({", ".join(f"{one:g}" for one in SPIKES)}). Queries of one
