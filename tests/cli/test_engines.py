@@ -96,7 +96,7 @@ def test_show_prints_a_preset_that_can_be_saved_and_used(shop, capsys):
     folder = str(load_preset("semble").path.parent)
     assert out.replace(folder, "{preset}") == load_preset("semble").text
     assert "{preset}" not in out
-    (shop.parent / "mine.toml").write_text(call(capsys, "show", "git-grep")[1])
+    (shop.parent / "mine.toml").write_text(call(capsys, "show", "ripgrep-literal")[1])
     code, data = as_json(capsys, "check", "../mine.toml")
     assert (code, data["works"]) == (0, True)
     assert any("preset mine" in note for note in data["notes"])
@@ -201,7 +201,7 @@ def test_check_refuses_bad_input_with_2(arguments, shop, capsys):
 def test_check_takes_some_of_the_standard_library_where_there_is_no_code(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
-    code, data = as_json(capsys, "check", "keywords:python")
+    code, data = as_json(capsys, "check", "keywords")
     assert code == 0
     assert data["corpus"]["repository"].startswith("stdlib")
     assert 10 < data["corpus"]["files"] < 120

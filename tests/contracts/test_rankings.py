@@ -317,8 +317,8 @@ def test_other_engines(name):
     """The reference engines in a complete run."""
     suite = assay.load_gold(gold_file(name))
     engines = {
-        "keywords": make_engine({"kind": "keywords", "backend": "python"}),
-        "keywords, window of 5 lines": make_engine({"kind": "keywords", "backend": "python", "window": 5}),
+        "keywords": make_engine("keywords"),
+        "keywords, window of 5 lines": make_engine({"kind": "keywords", "window": 5}),
         "random": make_engine("random"),
         "random, seed 7": make_engine({"kind": "random", "seed": 7, "window": 10}),
         "oracle": make_engine("oracle", suite=suite),

@@ -212,7 +212,7 @@ def test_everything_that_becomes_an_engine_has_one(tmp_path):
     assert all(known[kind] == made[kind].identity for kind in ("builtin", "keywords", "oracle", "random", "runfile"))
     assert as_engine(Own()).fingerprint != as_engine(lambda query, k: []).fingerprint
     assert as_engine(Declared()).fingerprint == "mine"
-    assert make_engine("git-grep").fingerprint
+    assert make_engine("ripgrep-literal").fingerprint
 
 
 def test_unfinished_and_timed_cells_of_another_tool_have_other_keys(here):

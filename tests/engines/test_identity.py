@@ -88,8 +88,8 @@ def test_identities_of_kinds_and_settings_differ(run_file):
         made("random", seed=1),
         made("random", window=9),
         made("oracle"),
-        made("keywords", backend="python"),
-        made("keywords", backend="python", window=9),
+        made("keywords"),
+        made("keywords", window=9),
         made("runfile", path=str(run_file)),
         made("builtin"),
     ]
@@ -103,13 +103,3 @@ def test_identity_of_a_run_file_is_what_is_in_it(run_file, tmp_path):
     assert made("runfile", path=str(other)).identity == first
     other.write_text('{"query": "a", "hits": ["b.py:1-2"]}\n')
     assert made("runfile", path=str(other)).identity != first
-
-
-def test_identity_of_keywords_follows_the_tool_that_counts(tmp_path, monkeypatch):
-    tool = tmp_path / "rg"
-    tool.write_text("#!/bin/sh\n# one version\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    first = made("keywords", backend="rg").identity
-    tool.write_text("#!/bin/sh\n# another version\n")
-    assert made("keywords", backend="rg").identity != first != made("keywords", backend="python").identity

@@ -15,7 +15,7 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Status, Suite
 SUITE = Suite((GoldSet("g", CorpusSpec("stdlib"), ()),))
 
 
-@pytest.mark.parametrize("spec", ["builtin", "builtin:span", "keywords", "keywords:python", "random", "oracle"])
+@pytest.mark.parametrize("spec", ["builtin", "builtin:span", "keywords", "random", "oracle"])
 def test_make_engine_reads_short_forms(spec: str) -> None:
     engine = make_engine(spec, suite=SUITE)
     assert engine.config["kind"] == spec.partition(":")[0]
@@ -34,7 +34,7 @@ def test_make_engine_refuses_an_unknown_kind_and_names_the_nearest() -> None:
         ({"kind": "builtin", "search": {"lexcal": {}}}, "lexical"),
         ({"kind": "command", "argv": "x {query}", "timout": 3}, "timeout"),
         ({"kind": "random", "sed": 3}, "seed"),
-        ({"kind": "keywords", "backnd": "rg"}, "backend"),
+        ({"kind": "keywords", "windw": 5}, "window"),
     ],
 )
 def test_make_engine_refuses_unknown_keys_and_names_the_closest(spec: dict[str, object], near: str) -> None:

@@ -29,13 +29,6 @@ def test_semble_gives_the_same_rankings_by_its_library_its_command_line_and_its_
     assert len({hit.path for hits in found["semble"] for hit in hits}) > len(gold.queries)  # no constant answer
 
 
-@pytest.mark.parametrize("name", ["git-grep", pytest.param("ripgrep-keywords", marks=needs_ripgrep)])
-def test_grep_presets_agree_with_our_own_counter(name, library, tmp_path):
-    engines = {"keywords": make_engine("keywords:python"), name: make_engine(name)}
-    found = rankings(run(engines, read_gold(library, tmp_path)))
-    assert found[name] == found["keywords"]
-
-
 @needs_ripgrep
 def test_literal_ripgrep_finds_the_line_that_holds_the_question(library, capsys):
     lines = (library / "json" / "encoder.py").read_text("utf-8").split("\n")

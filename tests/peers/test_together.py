@@ -36,8 +36,8 @@ url = "URL/search"
 body = {root = "{root}", query = "{query}", k = "{k}"}
 path = "hits[].path"
 
-[engines.git-grep]
-preset = "git-grep"
+[engines.keywords]
+kind = "keywords"
 
 [engines.semble]
 preset = "semble"
@@ -95,7 +95,7 @@ def test_run_of_all_at_once_is_one_table_and_leaves_nothing(semble, library, tem
 
     results = json.loads(capsys.readouterr().out)
     names = [row["engine"] for row in results["spending"]]
-    assert names[:8] == ["builtin", "assay-mcp", "http", "git-grep", "semble", "semble-cli", "semble-mcp", "litter"]
+    assert names[:8] == ["builtin", "assay-mcp", "http", "keywords", "semble", "semble-cli", "semble-mcp", "litter"]
     assert results["conditions"]["interleaved"]
     assert not results["failed_queries"]
     spent = {row["engine"]: row for row in results["spending"]}

@@ -53,7 +53,7 @@ _ALL = (
         "keywords",
         "references",
         "KeywordsSettings",
-        "backend",
+        None,
         "files by distinct query words, then occurrences (grep)",
         "make_keywords",
         shipped=True,

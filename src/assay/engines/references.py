@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import os
 import re
-import shutil
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import repeat
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus import read_bytes, read_text
 from assay.corpus.opening import ListedPaths
-from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, SessionUsage, identity_of
-from assay.engines.tool import describe_failure, run_engine_command
+from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, identity_of
 from assay.errors import ConfigError, EngineError
-from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.symbols import extract_symbols, find_symbol
@@ -147,60 +142,28 @@ def make_oracle(settings: Mapping[str, object], context: EngineContext) -> Oracl
 
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
-    argument_bytes: int = 200_000  # bytes of paths in one command line: the smallest common system limit is 256 KiB
     files: int = 256  # whose words are kept: about 200 KB each, and most results are in few large files
     # bytes of distinct words: with those of a corpus (2.6 MB for the standard library), trigrams are 10 times faster
     scanned_bytes: int = 100_000
-    seconds: float = 120.0  # seconds for one run of a tool, even after its query was abandoned
-    # bytes of output: git lists every tracked file, and a million paths of 100 bytes must fit
-    process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
 
 
 LIMITS = CountingLimits()
 IntArray = NDArray[np.intp]
-_HINT = 'set backend = "python"'
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
 _WORDS_AND_LINES = re.compile(rb"\w+|\n")
 
 
-class FileCounter:
-    """A word counter that reads files; the base of those that read only files found by a program."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-        self._paths = tuple(sorted(file.path for file in corpus.files))
-        self.peak_bytes: int | None = None  # of the counting programs
-
-    def count(self, word: str) -> Mapping[str, int]:
-        """Return the number of occurrences of a lowercase word by path; files without the word are omitted."""
-        return self.count_in(self._paths, word)
-
-    def count_in(self, paths: Iterable[str], word: str) -> Mapping[str, int]:
-        counts = {}
-        for path in paths:
-            data = read_bytes(self._corpus, path).lower()
-            count = data.count(word.encode()) if word.isascii() else 0 if data.isascii() else _fold(data).count(word)
-            if count:
-                counts[path] = count
-        return counts
-
-    def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
-        environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
-        task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        done = run_engine_command(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process)
-        self.peak_bytes = max(self.peak_bytes or 0, done.peak_bytes or 0) or None
-        if done.code not in (0, 1) and not may_fail:
-            raise EngineError(describe_failure(task, done), hint=_HINT)
-        return b"" if done.code else done.stdout
-
-
-class IndexCounter(FileCounter):
-    """A word counter with an index of the distinct words of each file, built for the first query.
+class WordCounter:
+    """An index of the distinct words of each file of a corpus, built for the first query.
 
     A query word is counted in the longer words that contain it, which gives the same numbers as counting it in the
     files: its occurrences cannot cross the end of a word.
     """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._paths = tuple(sorted(file.path for file in corpus.files))
 
     @cached_property
     def _index(self) -> tuple[WordRows, IntArray, IntArray, list[str]]:
@@ -219,9 +182,11 @@ class IndexCounter(FileCounter):
         return rows, np.array(files, np.intp), np.array(counts, np.intp), other
 
     def count(self, word: str) -> Mapping[str, int]:
+        """Return the number of occurrences of a lowercase word by path; files without the word are omitted."""
         words, files, counts, other = self._index
         if not word.isascii():
-            return self.count_in(other, word)
+            found = {path: _fold(read_bytes(self._corpus, path).lower()).count(word) for path in other}
+            return {path: count for path, count in found.items() if count}
         rows = words.containing(word)
         total = np.bincount(files[rows], counts[rows], len(self._paths))
         at = np.flatnonzero(total)
@@ -293,66 +258,6 @@ def _fold(data: bytes) -> str:
         return data.decode("latin-1").lower()
 
 
-class RipgrepCounter(FileCounter):
-    """A word counter that runs `rg --count-matches`; non-ASCII words are counted in Python."""
-
-    # Raw bytes (-a, no BOM detection), ASCII case only, no user configuration or ignore files.
-    FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
-
-    def count(self, word: str) -> Mapping[str, int]:
-        if not word.isascii():
-            return super().count(word)
-        counts: dict[str, int] = {}
-        for batch in _batches(self._paths):
-            arguments = ["rg", *self.FLAGS, "-e", word, "--", *(f"./{path}" for path in batch)]
-            for line in self._output(arguments).splitlines():
-                name, _, number = line.rpartition(b"\0")
-                counts[os.fsdecode(name).removeprefix("./")] = int(number)
-        return counts
-
-
-def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    free = LIMITS.argument_bytes
-    for path in paths:
-        size = len(os.fsencode(path)) + 3  # "./" and a NUL
-        if batch and size > free:
-            yield batch
-            batch, free = [], LIMITS.argument_bytes
-        batch.append(path)
-        free -= size
-    if batch:
-        yield batch
-
-
-class GitCounter(FileCounter):
-    """A word counter that counts in Python, but reads a tracked file only if `git grep` finds the word in it.
-
-    Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
-    """
-
-    # User configuration could turn on full names or submodules.
-    GIT = ("git", "-c", "grep.fullName=false", "-c", "submodule.recurse=false")
-    FLAGS = ("-l", "-z", "-a", "-i", "-F", "--no-color")
-
-    def __init__(self, corpus: Corpus) -> None:
-        super().__init__(corpus)
-        listed = self._output([*self.GIT, "ls-files", "-v", "-z"], may_fail=True)  # fails outside a repository
-        entries = (os.fsdecode(entry).partition(" ") for entry in listed.split(b"\0"))
-        tracked = frozenset(path for tag, _, path in entries if tag == "H")
-        root = os.path.realpath(corpus.root)
-        plain = [path for path in self._paths if os.path.realpath(os.path.join(root, path)) == os.path.join(root, path)]
-        self._tracked = tracked.intersection(plain)
-        self._untracked = tuple(path for path in self._paths if path not in self._tracked)
-
-    def count(self, word: str) -> Mapping[str, int]:
-        if not word.isascii():
-            return super().count(word)
-        output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word]) if self._tracked else b""
-        matching = self._tracked.intersection(map(os.fsdecode, output.split(b"\0")))
-        return self.count_in((*sorted(matching), *self._untracked), word)
-
-
 class FileWords:
     """The lines of each word of a lowercase file."""
 
@@ -387,8 +292,6 @@ def densest_window(file: FileWords, words: Sequence[str], size: int) -> tuple[in
 
 @dataclass(frozen=True, slots=True)
 class KeywordsSettings:
-    # not in `config`, because the ranking does not depend on it
-    backend: Literal["python", "rg", "git"] = setting("python", "program that counts words")
     # the chunk size of builtin
     window: int = setting(40, "lines per result: those with the most distinct words", least=1)
     shortest: int = setting(2, "minimum length of counted words", least=1)  # single letters are in every file
@@ -406,28 +309,18 @@ class KeywordsEngine(EngineDefaults):
         return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
 
     @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        return (f"words counted by {self.settings.backend}",)
-
-    @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        backend = self.settings.backend
-        path = None if backend == "python" else shutil.which(backend)
-        stat = os.stat(path) if path else None
-        tool = [path, stat.st_size, stat.st_mtime_ns] if stat else []
-        return identity_of(self.config, "engines/references.py", facts=[backend, tool])
+        return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        counters = {"rg": RipgrepCounter, "git": GitCounter, "python": IndexCounter}
-        return KeywordsSession(self.settings, corpus, counters[self.settings.backend](corpus))
+        return KeywordsSession(self.settings, corpus)
 
 
 class KeywordsSession:
-    def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: FileCounter) -> None:
+    def __init__(self, settings: KeywordsSettings, corpus: Corpus) -> None:
         self._settings = settings
         self._corpus = corpus
-        self._counter = counter
-        self._count = lru_cache(settings.cached_words)(counter.count)
+        self._count = lru_cache(settings.cached_words)(WordCounter(corpus).count)
         self._words = lru_cache(LIMITS.files)(self._read_words)
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
@@ -449,9 +342,6 @@ class KeywordsSession:
         data = read_bytes(self._corpus, path).lower()
         return FileWords(data if data.isascii() else _fold(data).encode())
 
-    def usage(self) -> SessionUsage:
-        return SessionUsage(peak_bytes=self._counter.peak_bytes)
-
     def close(self) -> None:
         self._count.cache_clear()
         self._words.cache_clear()
@@ -464,8 +354,4 @@ def query_keywords(query: str, shortest: int) -> list[str]:
 
 
 def make_keywords(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
-    read = read_settings(KeywordsSettings, settings, "engine keywords")
-    if read.backend != "python" and shutil.which(read.backend) is None:
-        hint = f'install {read.backend}, or set backend = "python"'
-        raise ConfigError(f"engine keywords: {read.backend} is not installed", hint=hint, keys=["backend"])
-    return KeywordsEngine(read)
+    return KeywordsEngine(read_settings(KeywordsSettings, settings, "engine keywords"))

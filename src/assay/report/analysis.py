@@ -84,7 +84,7 @@ def analyze(run: Run, claim: AnalysisPlan) -> Results:
 
 
 _SILENT: Final = (
-    "a tool that searches for the whole query as one string needs `--engine ripgrep-keywords`; engines run in a copy "
+    "a tool that searches for the whole query as one string needs `--engine keywords`; engines run in a copy "
     "of the corpus without .git"
 )
 

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines import make_engine
 from assay.engines.base import EngineContext
 from assay.engines.kinds import KINDS
 from assay.engines.presets import check_installed, load_preset, preset_notes, preset_settings, shipped_presets
 from assay.engines.templates import PATH_PLACEHOLDERS, QUERY_PLACEHOLDERS
-from assay.settings import read_settings
 
 #: What DESIGN promises, and the other ways in which some of the tools are asked.
 PROMISED = {
-    "ripgrep-keywords", "git-grep", "semble", "semble-cli", "semble-mcp", "colgrep", "octocode", "chunkhound", "ck",
+    "semble", "semble-cli", "semble-mcp", "colgrep", "octocode", "chunkhound", "ck",
     "probe", "sia-code", "pyckle", "assay-mcp",
 }  # fmt: skip
 OTHERS = {"ripgrep-literal", "chunkhound-regex", "sia-code-lexical", "octocode-variants"}
@@ -51,11 +49,8 @@ def test_preset_can_be_made_into_an_engine_without_its_tool(name: str, monkeypat
     for variable in preset.facts.variables:
         monkeypatch.setenv(variable, "a-value-of-a-variable")
     kind = KINDS[preset.kind]
-    if preset.kind == "keywords":  # checks its backend at once
-        read_settings(kind.settings_class(), preset_settings(preset, {}), name)
-    else:
-        made = kind.make_engine(preset_settings(preset, {}), EngineContext(preset=preset.path.parent))
-        assert made.config["kind"] == preset.kind
+    made = kind.make_engine(preset_settings(preset, {}), EngineContext(preset=preset.path.parent))
+    assert made.config["kind"] == preset.kind
 
 
 @each
@@ -127,10 +122,3 @@ def test_a_tool_that_is_not_here_is_missing_and_has_no_version(monkeypatch: pyte
     monkeypatch.setenv("PATH", str(tmp_path))
     found = check_installed(load_preset("colgrep"))
     assert (found.ready, found.missing, found.version) == (False, ("colgrep",), "")
-
-
-def test_git_grep_ranks_as_keywords_do_with_any_counter() -> None:
-    engine = make_engine("git-grep")
-    assert engine.config == make_engine("keywords:python").config
-    assert engine.role == "reference"
-    assert any("git-grep" in note for note in engine.notes)
