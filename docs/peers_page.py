@@ -73,8 +73,9 @@ _TABLES = {
 }
 
 _NOT_MEASURED = """\
-`builtin by CLI` includes the start of a Python process per query. `probe` has an adapter (`--engine probe`) but no
-row yet. All figures, with index sizes and 95th percentiles: `benchmarks/RESULTS.md`."""
+`builtin by CLI` includes the start of a Python process per query. `ripgrep-keywords` and `git-grep` are the engine
+`keywords` with words counted by these tools, an option of earlier versions. `probe` has an adapter (`--engine probe`)
+but no row yet. All figures, with index sizes and 95th percentiles: `benchmarks/RESULTS.md`."""
 
 _KARTA = """\
 ## Karta's sweep
