@@ -263,6 +263,7 @@ def test_results_of_pyckle_are_a_baseline(flaky, capsys, right, outcome):
     capsys.readouterr()
     code, data = as_json(capsys, "gate", "results", "--against", "eval_results.json")
     assert (code, data["decision"]["outcome"]) == outcome
+    assert as_json(capsys, "gate", "results", "--baseline", "eval_results.json") == (code, data)
     at_once = right / QUERIES
     assert data["decision"]["baseline"]["mean"] == pytest.approx(at_once + (1 - at_once) / math.log2(3))  # nDCG@10
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 from assay.cli.main import main
 from assay.experiment import read_run
@@ -69,6 +70,36 @@ def test_sets_of_documentation_get_a_hint(shop, capsys):
     (shop / "docs.jsonl").write_text(json.dumps(gold) + "\n")
     main(["run", "--gold", "docs.jsonl", "--corpus", ".", "--dry-run"])
     assert "1 of 1 targets are documentation; --kind docs searches only documentation" in capsys.readouterr().err
+
+
+def test_sets_of_code_get_a_hint_if_many_results_are_not_code(shop, capsys):
+    hits = ["README.md", "shop/tax.py", "notes.txt"]
+    texts = ["how is the tax added?", "where is the tax?"]
+    (shop / "run.jsonl").write_text("".join(json.dumps({"text": text, "hits": hits}) + "\n" for text in texts))
+    (shop / "code.jsonl").write_text(
+        "".join(json.dumps({"query": text, "path": "shop/tax.py"}) + "\n" for text in texts)
+    )
+    given = ("run", "--gold", "code.jsonl", "--corpus", ".", "--no-references", "--engine", "one=runfile:run.jsonl")
+    hint = "2 of 2 targets are code, 67% of the results of one are not; --kind code searches only code"
+    assert hint in call(capsys, *given)[2]
+    assert "--kind code" not in call(capsys, *given, "--kind", "code")[2]
+
+
+def test_reuse_index_keeps_an_index_and_tells_how_to_search_a_checkout_if_it_cannot(shop, capsys, tmp_path):
+    script = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('x')"
+    argv = [sys.executable, "-c", "print('shop/tax.py')", "{query}"]
+
+    def run(index):
+        engine = f'kind = "command"\nformat = "text"\npattern = "(?P<path>.+)"\nargv = {argv!r}\nindex = {index!r}\n'
+        (shop / "tool.toml").write_text(f'[preset]\nabout = "a tool"\n[engine]\n{engine}')
+        return call(capsys, *RUN[:-1], "--engine", "tool=./tool.toml", "--reuse-index", "--no-cache")[2]
+
+    kept = [sys.executable, "-c", script, "{store}/index"]
+    run(kept)
+    assert "tool: reused the index built on " in run(kept)
+    err = run([sys.executable, "-c", script, str(tmp_path / "elsewhere")])
+    assert "tool: the index is outside {root} and {store} and cannot be kept" in err
+    assert '--set \'engines.tool.index=[]\' --set \'engines.tool.argv=["env", "-C", "CHECKOUT",' in err
 
 
 def test_queries_are_found_by_row_and_have_their_text_in_the_table(shop, capsys):

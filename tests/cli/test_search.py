@@ -102,6 +102,14 @@ def test_no_match_is_a_sentence_and_no_error(shop, capsys, monkeypatch):
     assert all(hit["score"] <= 0 for hit in hits(capsys, "zzyzx"))
 
 
+def test_trace_has_raw_lists_with_files_that_are_not_returned(shop, capsys):
+    err = call(capsys, "charge customers", "-k", "1", "--trace", "-")[2]
+    rows = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    lists = {row["stage"]: [hit["path"] for hit in row["top"]] for row in rows if "top" in row}
+    assert len(lists["results"]) == 1
+    assert len(lists["dense"]) > 1
+
+
 def test_environment_switches_traces_on(shop, capsys, monkeypatch):
     call(capsys, "tax")
     flag = call(capsys, "tax", "--trace", "-")[2]
@@ -181,7 +189,10 @@ def test_trace_goes_to_a_file_or_to_stderr(shop, capsys):
     call(capsys, "tax", "--trace", "trace.jsonl", "--quiet")
     rows = [json.loads(line) for line in (shop / "trace.jsonl").read_text().splitlines()]
     assert rows[0]["query"] == "tax"
-    assert {"path", "stage", "score", "rank"} <= rows[1].keys()
+    lists = {row["stage"]: row["top"] for row in rows if "top" in row}
+    assert list(lists) == [*rows[0]["stages"], "results"]
+    assert lists["results"][0]["path"] == "shop/tax.py"
+    assert {"path", "stage", "score", "rank"} <= rows[-1].keys()
     _, _, err = call(capsys, "tax", "--trace", "-", "--quiet")
     assert [json.loads(line) for line in err.splitlines()][0]["query"] == "tax"
 

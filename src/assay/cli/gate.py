@@ -38,6 +38,8 @@ _PYCKLE = re.compile(r'\s*\{\s*("mrr_at_10"\s*:[^,]*,\s*)?"results"\s*:')
 @paused_gc()
 def gate_command(args: Namespace) -> int:
     require_flag(args, "github", "no_comment")
+    if args.baseline and not args.against and Path(args.baseline).is_file():
+        args.against, args.baseline = [args.baseline], None  # a file of scores, not an engine
     args.results = args.results or [default_results(args)]
     if args.write_baseline:
         reject_flags(args, "--write-baseline", "against", "require", "strict", "github", "engine", "history")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import cast
 
 from assay.cli.arguments import reject_flags
 from assay.cli.main import build_parser
@@ -23,6 +26,7 @@ from assay.cli.output import (
     warn,
 )
 from assay.corpus.file_types import detect_type, kind_globs
+from assay.engines.shared_index import INDEX_NOTES, OUTSIDE
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
@@ -57,7 +61,8 @@ from assay.report.results import results_json
 from assay.report.scored_run import level_of, real_engines
 from assay.types import AnalysisPlan, Run, Suite
 
-_MOSTLY = 0.8  # share of targets from which a gold set is one of documentation
+_MOSTLY = 0.8  # share of targets from which a gold set is one of documentation, or of code
+_OTHERS = 0.2  # share of results that are not code from which --kind code is suggested
 
 
 def run_command(args: Namespace) -> int:
@@ -82,7 +87,7 @@ def _load_spec(args: Namespace) -> Spec:
         "timeout": args.timeout,
         "threads": args.threads,
         "interleave": False if args.one_at_a_time else None,
-        "times": args.times,
+        "times": False if args.reuse_index and args.times is None else args.times,  # timed engines index anew
         "jobs": args.jobs,
         "out": args.out,
         "references": False if args.no_references else None,
@@ -132,7 +137,7 @@ def _with_min_score(spec: Spec, score: float) -> Spec:
 def _check_runnable(args: Namespace, spec: Spec) -> None:
     if args.shard:
         reject_flags(args, "--shard", "repeat")
-    flag = "cluster" if args.cluster else "shard" if args.shard else None
+    flag = "cluster" if args.cluster else "shard" if args.shard else "reuse-index" if args.reuse_index else None
     if spec.times and flag:
         raise ConfigError(f"cannot measure times with --{flag}", hint="add --no-times")
     baseline = spec.entry(spec.analysis_plan().baseline)
@@ -233,12 +238,27 @@ def _execute(args: Namespace, spec: Spec, suite: Suite, how: ExecutionOptions) -
     for trouble in completed.results.warnings:
         if trouble.partition(":")[0] not in failed:
             info(args, trouble)
+    if args.reuse_index:
+        _report_indexes(args, completed.run)
     if not completed.run.header.timed:
         cells, cached = len(completed.results.cells), len(completed.results.cached)
         info(args, f"{pluralize(cells, 'cell')}: {cached} cached, {cells - cached} run now")
     elif len(completed.results.cached) == len(completed.results.cells):
         info(args, "measured earlier on this machine; to measure again, delete the results directory")
     return completed
+
+
+def _report_indexes(args: Namespace, run: Run) -> None:
+    """Print which indexes were reused, and how to search a checkout whose index cannot be kept."""
+    for engine in run.engines:
+        for note in engine.notes:
+            if note.startswith(INDEX_NOTES):
+                info(args, f"{engine.name}: {note}")
+            if note == OUTSIDE:
+                argv = json.dumps(["env", "-C", "CHECKOUT", *map(str, cast("Sequence[str]", engine.config["argv"]))])
+                settings = (f"engines.{engine.name}.index=[]", f"engines.{engine.name}.argv={argv}")
+                flags = " ".join(shlex.join(["--set", setting]) for setting in settings)
+                info(args, f"to search a checkout that you indexed: {flags}")
 
 
 def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
@@ -275,6 +295,25 @@ def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Map
     json = {**results_json(results), **data} if args.json else {}
     emit_results(args, written.case, results, str(directory), (), json)
     info(args, f"written to {directory / written.results.decision.report}")
+    _suggest_code(args, written.case.run)
+
+
+def _suggest_code(args: Namespace, run: Run) -> None:
+    """Suggest --kind code if most targets are code and an engine returns many other files."""
+    if getattr(args, "kind", None) or getattr(args, "include", None):
+        return
+    targets = [target.span.path for gold in run.suite.golds for query in gold.queries for target in query.targets]
+    code = sum(map(_is_code, targets))
+    for engine in run.engines if code > _MOSTLY * len(targets) else ():
+        paths = [hit.path for ranking in engine.rankings for hit in ranking.hits]
+        others = len(paths) - sum(map(_is_code, paths))
+        if engine.role == "candidate" and others > _OTHERS * len(paths):
+            share = f"{others / len(paths):.0%} of the results of {engine.name} are not"
+            info(args, f"{code} of {len(targets)} targets are code, {share}; --kind code searches only code")
+
+
+def _is_code(path: str) -> bool:
+    return detect_type(path, b"").kind == "code"
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapping[str, object]) -> None:

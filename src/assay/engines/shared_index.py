@@ -61,10 +61,11 @@ INDEX_KEYS_HELP = (
     "in other settings share one index, which must be in {root} or {store}; default: all settings"
 )
 BUSY = "the cached index is in use by another process; a new index was built"
-OUTSIDE = (
-    "the index is outside {root} and {store} and cannot be cached; to use a checkout that you indexed, "
-    'set index = [] and begin argv with "env", "-C", "CHECKOUT"'
-)
+OUTSIDE = "the index is outside {root} and {store} and cannot be kept"
+NOT_KEPT = "the engine itself builds the index when it starts, so it cannot be kept"
+REUSED = "reused the index built on "
+#: How notes on --reuse-index begin.
+INDEX_NOTES = (BUSY, OUTSIDE, NOT_KEPT, REUSED)
 WROTE = "the engine wrote to its index during queries; the index is restored or rebuilt for the next variant"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
 _COPY, _ABOUT = "place", "about.json"  # files of a cached index: a copy of the index directory, and facts
@@ -341,7 +342,8 @@ class SharedIndex:
             directory = self._create(path, engine)
             self._build(directory, engine, seconds)
             directory.freeze(back_up(path) if self._shared else None)
-            directory.notes = (BUSY,) if store else ()
+            unkept = self._cache.reuse_index and not is_local and engine.indexing.builder == "session"
+            directory.notes = (BUSY,) if store else (NOT_KEPT,) if unkept else ()
             directory.close = stack.pop_all().close
         return directory
 
@@ -418,7 +420,7 @@ class SharedIndex:
         directory = self._create(path, engine, replace(self._corpus, root=path / _CORPUS / self._corpus_name))
         about = json.loads((entry / _ABOUT).read_text("utf-8"))
         directory.stderr, directory.added_bytes = about["stderr"], about["left"]
-        directory.notes = (f"reused the index built on {about['day']}",)
+        directory.notes = (f"{REUSED}{about['day']}",)
         return directory
 
 

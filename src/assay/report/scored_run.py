@@ -153,8 +153,11 @@ def labeled_measure(name: str) -> str:
 
 
 def rank_measure(primary: str, k: int) -> str:
-    """Return the reciprocal rank at the level of the primary measure."""
-    return repr(RR(level=level_of(primary)) @ k)
+    """Return the reciprocal rank at the level of the primary measure, by its rule if reciprocal rank has that rule."""
+    measure = parse_measure(primary)
+    if measure.name == RR.name and measure["rule"] != "assay":
+        return repr(measure @ k)
+    return repr(RR(level=measure.level) @ k)
 
 
 class EngineLike(Protocol):

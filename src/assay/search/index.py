@@ -240,7 +240,7 @@ class Index:
                 return Hit(paths[row], score=float(scores[row]))
             return Hit(paths[chunks.file[row]], int(chunks.start[row]), int(chunks.end[row]), float(scores[row]))
 
-        return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits)
+        return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits, label)
 
     def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10, hidden: Collection[str] = ()) -> LostFile:
         """Return the ranks of an expected file, and the stage at which the file dropped out of the first `k`."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -13,6 +13,9 @@ from assay.search.results import rank_rows
 from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
 from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
+
+#: Results in the list of each stage, as in the trace of ColGREP.
+TRACED = 20
 
 
 def is_tracing() -> bool:
@@ -41,6 +44,7 @@ class Trace:
     labels: tuple[Hit, ...]  # the traced candidates, best first
     rows: tuple[int, ...]  # row of each candidate in the scores
     hits: tuple[Hit, ...]
+    label: Callable[[int], Hit]  # of any row
 
     def waterfall(self) -> Waterfall:
         stages = tuple(stage.name for stage in self.stages)
@@ -68,11 +72,20 @@ class Trace:
             "stages": [stage.name for stage in self.stages],
         }
         yield json.dumps(head, ensure_ascii=False)
+        for stage in self.stages:  # lexical and dense are the raw lists, whether a result is returned in the end or not
+            best = rank_rows(stage.scores)[:TRACED].tolist()
+            yield _stage_line(stage.name, [self.label(row)._replace(score=float(stage.scores[row])) for row in best])
+        yield _stage_line("results", self.hits)
         for candidate in self.candidates():
             for step in candidate.steps:
                 location = {"path": candidate.path, "start": candidate.start, "end": candidate.end}
                 rounded = replace(step, score=round(step.score, 6), change=round(step.change, 6))
                 yield json.dumps(location | asdict(rounded), ensure_ascii=False)
+
+
+def _stage_line(name: str, hits: Iterable[Hit]) -> str:
+    top = [{"path": hit.path, "start": hit.start, "end": hit.end, "score": round(hit.score or 0.0, 6)} for hit in hits]
+    return json.dumps({"stage": name, "top": top}, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,7 +326,7 @@ def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code
     for count in (1, 2):
         _, notes, made = run_once(tool(index=index, argv=argv), code, tmp_path / "kept")
         assert made == 1
-        assert "cannot be cached" in notes[0]
+        assert "cannot be kept" in notes[0]
         assert (tmp_path / "home").read_text() == "x" * count
 
 

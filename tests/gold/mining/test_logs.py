@@ -297,3 +297,18 @@ def test_one_word_and_the_file_opened_next_are_a_pair(tmp_path, make_ground):
     (tmp_path / "h").write_text('grep "backoff" .\nvim tax.py\ngrep "backoff" .\nvim pool.py\n')
     (intent,) = mine_shell(make_ground(code), tmp_path / "h").intents
     assert (intent.text, anchors(intent)) == ("backoff", {"pool.py": 2})
+
+
+def test_file_opened_by_the_next_command_is_a_target_without_the_word(tmp_path, make_ground):
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "pool.py").write_text("# backoff is set by the caller\nimport time\n")
+    (code / "tax.py").write_text("RATE = 3\n")
+
+    def mined(history):
+        (tmp_path / "h").write_text(history)
+        return [(one.text, anchors(one)) for one in mine_shell(make_ground(code), tmp_path / "h").intents]
+
+    assert mined('grep "backoff" .\nvim tax.py\n') == [("backoff", {"tax.py": 2})]
+    assert mined('grep "backoff" .\nls\nvim tax.py\n') == []
+    assert mined('grep "invoice" .\nvim tax.py\n') == []  # no word of this code: perhaps of another repository

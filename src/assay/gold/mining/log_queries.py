@@ -44,10 +44,14 @@ class _LoggedQuery:
     raw: str  # the original text
     left: int  # steps
     opened: list[OpenedFile] = field(default_factory=list)
+    next: list[OpenedFile] = field(default_factory=list)  # by the very next command
 
 
 def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
-    """Propose queries from searches in a shell history; targets are in the files opened next, or named in the query."""
+    """Propose queries from searches in a shell history; targets are in the files opened next, or named in the query.
+
+    The file that the very next command opens is a target even if it has no word of the search.
+    """
     commands, too_long = read_shell(path)
     names = private_names("\n".join(text for _, text in commands))
     steps = [(line, parse_command(text)) for line, text in commands]
@@ -75,6 +79,7 @@ def _mine(
         notes.append(f"{file}: no known command, message or tool call found; the format may be unsupported")
     locator = _Locator(code)
     intents: dict[str, Intent] = {}
+    opened_next: dict[str, Intent] = {}
     unlocated: dict[str, UnlocatedQuery] = {}
     refused: list[Rejection] = []
     for logged in _read_queries(steps):
@@ -84,8 +89,11 @@ def _mine(
             refused.append(Rejection(where, f"contains {private}"))
         elif targets := locator.locate(logged.text, logged.opened):
             intents.setdefault(key, Intent(logged.text, targets, ItemOrigin(how, where), logged.form))
+        elif how == "shell" and (target := locator.only_file(logged.text, logged.next)):
+            opened_next.setdefault(key, Intent(logged.text, (target,), ItemOrigin(how, where), logged.form))
         else:
             unlocated.setdefault(key, UnlocatedQuery(logged.text, where))
+    intents |= {key: intent for key, intent in opened_next.items() if key not in intents}
     lost = tuple(query for text, query in unlocated.items() if text not in intents)
     return MinedItems(tuple(intents.values()), lost, tuple(refused), tuple(notes))
 
@@ -109,6 +117,8 @@ def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
             else:
                 for query in (*questions, *searched):
                     query.opened += [action] if query.left >= 0 else []
+                for query in searched:
+                    query.next += [action] if query.left == LogRules.after - 1 else []
     yield from (*questions, *searched)
 
 
@@ -144,6 +154,12 @@ class _Locator:
         if not 0 < len(own) <= LogRules.matches:
             return ()
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
+
+    def only_file(self, text: str, files: Sequence[OpenedFile]) -> Target | None:
+        """Return the only file opened, if the code has a word of the search."""
+        paths = {path for file in files if (path := self._path(file.path)) and self.code.is_own_code(path)}
+        known = not stem_all(parts(text)).isdisjoint(self.code.file_counts)
+        return Target(Span(paths.pop())) if known and len(paths) == 1 else None
 
     def _has_words(self, opened: Sequence[Target], text: str) -> bool:
         """Return whether the first opened file has every word of a search too short to be a query by itself."""
