@@ -62,7 +62,7 @@ from assay.report.scored_run import level_of, real_engines
 from assay.types import AnalysisPlan, Run, Suite
 
 _MOSTLY = 0.8  # share of targets from which a gold set is one of documentation, or of code
-_OTHERS = 0.2  # share of results that are not code from which --kind code is suggested
+_OTHERS = 0.3  # share of results that are not code from which --kind code is suggested
 
 
 def run_command(args: Namespace) -> int:
