@@ -117,9 +117,9 @@ or server that indexes at startup or on request must write to `{root}` or `{stor
   built. Run such a server with `--jobs 1`.
 - `assay run --reuse-index` caches the index for later runs. The cache key covers the corpus, the index settings and the
   environment variables that they name, the output of `version`, and path, size and modification time of the programs
-  and of the files in their arguments. The run prints the date of a reused index and measures no times. An index outside
-  these directories (such as in the home directory) or on a remote server cannot be cached: for a command, the run prints
-  the settings that search a checkout which you indexed yourself. One that another process uses is built again.
+  and of the files in their arguments. The run prints the date of a reused index and measures no times. An index
+  outside these directories (such as in the home directory) or on a remote server cannot be cached: for a command, the
+  run prints the settings that search a checkout which you indexed. One that another process uses is built again.
 - An index may contain values that the tool was given, including keys in its configuration. Cached indexes are in
   `indexes` of the cache, readable only by you; `assay cache prune --kind indexes --to 0` removes them."""
 
