@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import closest_match
-from assay.experiment.plan import environment
+from assay.experiment.run_plan import environment
 from assay.files import write_atomic
 from benchmarks.pages import Section, Unavailable, figures_section
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import assay
-from assay.audit.records import Audit
+from assay.audit.findings import Audit
 from assay.cli.main import build_parser
-from assay.report.gate import Gate
-from assay.report.results import Results
+from assay.report.gate_checks import Gate
+from assay.report.results_file import Results
 from assay.stats.records import Comparison, SamplePlan
 from docs.commands_page import every_command
 from docs.engines_page import MADE

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.experiment.cache import RESULT_CODE
+from assay.experiment.cell_cache import RESULT_CODE
 from assay.search.building import TABLE_CODE
 
 SOURCE = Path(assay.__file__).parent
@@ -265,7 +265,7 @@ def test_reports_open_neither_corpora_nor_engines():
 
 
 def test_gates_load_neither_corpora_nor_engines():
-    program = "import sys, assay.report.baseline, assay.report.gate; print(*sys.modules)"
+    program = "import sys, assay.report.baseline_file, assay.report.gate_checks; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("assay")}
     assert not loaded & {"assay.corpus", "assay.engines", "assay.experiment", "assay.gold", "assay.search"}

@@ -19,8 +19,8 @@ from typing import Any
 
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import load_suite
-from assay.experiment.plan import ExecutionOptions
-from assay.experiment.runner import execute_spec
+from assay.experiment.execution import execute_spec
+from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.spec import Spec
 from benchmarks.experiments.loopback import loopback
 from benchmarks.pages import Section, Unavailable, table

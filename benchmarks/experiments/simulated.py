@@ -26,13 +26,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.digests import digest_of
-from assay.experiment.cache import CellResult, CorpusSnapshot, ResultCache
+from assay.experiment.cell_cache import CellResult, CorpusSnapshot, ResultCache
 from assay.experiment.cluster import pack, unpack
 from assay.experiment.corpora import load_suite
+from assay.experiment.execution import assemble, execute, execute_spec
 from assay.experiment.executors import SerialExecutor
-from assay.experiment.plan import ExecutionOptions, make_plan
 from assay.experiment.records import write_run
-from assay.experiment.runner import assemble, execute, execute_spec
+from assay.experiment.run_plan import ExecutionOptions, make_plan
 from assay.experiment.spec import Spec
 from assay.experiment.worker import CellTask, CorpusAccess
 from assay.store.store import Store

@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from assay.engines import FullEngine, make_engine
 from assay.engines.presets import load_preset, tool_version
 from assay.errors import AssayError
-from assay.experiment.runner import run
-from assay.experiment.sessions import Progress
+from assay.experiment.execution import run
+from assay.experiment.interleaved import Progress
 from assay.report.analysis import analyze
-from assay.report.results import EngineResources, Results
+from assay.report.results_file import EngineResources, Results
 from assay.stats.records import ComparisonRow
 from assay.types import AnalysisPlan, Suite
 from benchmarks.pages import Section, difference_text, mean_text, table

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from assay.corpus import open_corpus
-from assay.experiment.runner import run
+from assay.experiment.execution import run
 from assay.gold import load_gold
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets

@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from assay.experiment.runner import run
+from assay.experiment.execution import run
 from assay.scoring import score
 from assay.search import Per
 from assay.stats import compare

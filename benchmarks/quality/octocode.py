@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.experiment.runner import run
+from assay.experiment.execution import run
 from assay.scoring import score
 from assay.stats import means
 from assay.types import Run, Scores, Unit

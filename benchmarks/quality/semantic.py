@@ -29,7 +29,7 @@ from assay.corpus import open_corpus
 from assay.engines.base import SharedCache
 from assay.engines.builtin import BuiltinEngine
 from assay.errors import ConfigError
-from assay.experiment.runner import run
+from assay.experiment.execution import run
 from assay.scoring import score
 from assay.search import Index, SearchConfig
 from assay.search.dense import passage_text

@@ -56,9 +56,9 @@ def make_run(corpus: Corpus, size: Size) -> Run:
     golds = tuple(_gold(corpus, f"set{number}", files, lines, pools, size, rng) for number in range(size.golds))
     engines = tuple(_engine(number, pools, lines, size, rng) for number in range(size.engines))
     facts = {gold.name: CorpusInfo(f"repository {gold.name}", None, corpus.digest, len(files)) for gold in golds}
-    claim = AnalysisPlan(_MEASURES, engines[0].name)
+    plan = AnalysisPlan(_MEASURES, engines[0].name)
     hashes = {f"{gold.name}/{query.id}": f"{gold.name}-{query.id}" for gold in golds for query in gold.queries}
-    header = RunMetadata("0", "2026-01-01", "made up", facts, claim=claim)
+    header = RunMetadata("0", "2026-01-01", "made up", facts, analysis_plan=plan)
     return Run(Suite(golds), size.k, engines, _named(golds, engines, lines), hashes, header)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay import measures
     from assay.engines.base import Engine, Session
     from assay.errors import AssayError
-    from assay.experiment.runner import run, run_experiment
+    from assay.experiment.execution import run, run_experiment
     from assay.gold import load_gold
     from assay.scoring import score
     from assay.search import Index
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "assay.engines.base": ("Engine", "Session"),
     "assay.errors": ("AssayError",),
-    "assay.experiment.runner": ("run", "run_experiment"),
+    "assay.experiment.execution": ("run", "run_experiment"),
     "assay.gold": ("load_gold",),
     "assay.scoring": ("score",),
     "assay.search": ("Index",),

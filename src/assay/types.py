@@ -33,6 +33,12 @@ MARGIN = 0.02
 EngineRole = Literal["candidate", "reference", "floor", "ceiling"]
 #: Roles in files of versions before 0.2.
 OLD_ROLES: Mapping[str, EngineRole] = {"contestant": "candidate", "yardstick": "reference"}
+_OLD_KEYS = {"claim": "analysis_plan"}
+
+
+def current_keys(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a record, those of older versions under their current keys."""
+    return {_OLD_KEYS.get(key, key): value for key, value in row.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +403,7 @@ class RunMetadata:
     corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold set name
     environment: Mapping[str, object] = field(default_factory=dict)
     timeout: float = TIME_LIMITS.query  # seconds per query; also the time charged for a failed query
-    claim: AnalysisPlan | None = None
+    analysis_plan: AnalysisPlan | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> reason
     timed: bool = True  # False: cells ran in parallel or came from the cache, so there are no timings
 

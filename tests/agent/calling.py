@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.types import CallToolResult
 
 from assay.agent.context import Roots
-from assay.agent.server import AgentServer, make_server
+from assay.agent.mcp_server import AgentServer, make_server
 
 Call = tuple[str, dict[str, Any]]
 

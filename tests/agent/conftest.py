@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.agent.server import AgentServer
+from assay.agent.mcp_server import AgentServer
 from assay.search import Index
 from tests.agent.calling import serve
 from tests.conftest import FILES, GOLD, write_tree

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from assay.agent.context import Roots
-from assay.agent.server import make_server
+from assay.agent.mcp_server import make_server
 from assay.experiment.spec import load_spec
 from assay.types import GoldSet
 from tests.agent.calling import ask, call, locations, refused, serve, text

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from assay.agent.server import ListenAddress
+from assay.agent.mcp_server import ListenAddress
 from assay.errors import ConfigError
 from assay.search import Index
 from tests.agent.calling import locations

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.audit.records import Audit, AuditConfig, AuditQuery, ReproCommand, Severity
-from assay.audit.runner import run_audit
-from assay.audit.sessions import AuditTarget
+from assay.audit.engine_client import AuditTarget
+from assay.audit.findings import Audit, AuditConfig, AuditQuery, ReproCommand, Severity
+from assay.audit.run_audit import run_audit
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.spec.engines import EngineFactory
+from assay.experiment.spec.engine_entries import EngineFactory
 from assay.types import Corpus
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from assay.audit.records import Severity
-from assay.audit.runner import run_audit
+from assay.audit.findings import Severity
+from assay.audit.run_audit import run_audit
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import EngineError
 from assay.gold.lint.rules import EngineReach

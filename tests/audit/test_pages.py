@@ -3,8 +3,8 @@
 import json
 from dataclasses import replace
 
-from assay.audit.records import Audit, AuditFinding, AuditQuery, Proportion, Severity
-from assay.audit.runner import FILES, audit_document, write_audit
+from assay.audit.findings import Audit, AuditFinding, AuditQuery, Proportion, Severity
+from assay.audit.run_audit import FILES, audit_document, write_audit
 from assay.report.render.markup import to_markdown
 from tests.audit import specimens
 from tests.audit.conftest import SMALL, audited

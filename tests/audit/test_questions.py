@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.audit.runner import code_queries, gold_queries
+from assay.audit.run_audit import code_queries, gold_queries
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import CorpusError
 from assay.types import Query, Span, Target

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from assay.audit.checks.edge_cases import EDGE_CASES
-from assay.audit.records import AuditConfig, ReproCommand, shell_word
+from assay.audit.findings import AuditConfig, ReproCommand, shell_word
 from assay.engines.base import SearchFilter
 
 

@@ -109,12 +109,12 @@ def means_of(results, measure):
     return {tamed(row["engine"]): row for row in results["comparison"]["means"] if row["measure"] == measure}
 
 
-def page_of(folder, run, claim):
+def page_of(folder, run, plan):
     """Write the page of a run that was made up."""
     counted = (
         replace(e, rankings=tuple(replace(r, tokens=(1,) * len(r.hits)) for r in e.rankings)) for e in run.engines
     )
-    publish(replace(run, engines=tuple(counted)), claim, folder / "results")
+    publish(replace(run, engines=tuple(counted)), plan, folder / "results")
     return folder / "results/report.html"
 
 
@@ -519,8 +519,8 @@ def test_a_baseline_that_failed_is_said_to_be_why_nothing_is_compared(browser, t
 
 def test_tables_that_a_run_asked_for_are_there(browser, tmp_path):
     run = lab({"base": [1, 2, 0, 3] * 9, "one": [2] * 36, "two": [1] * 36}, repositories=3)
-    claim = AnalysisPlan(("RR@10", "Hit@1"), "base", tables=("matrix", "ranks"))
-    drawn(browser.open(page_of(tmp_path, run, claim)))
+    plan = AnalysisPlan(("RR@10", "Hit@1"), "base", tables=("matrix", "ranks"))
+    drawn(browser.open(page_of(tmp_path, run, plan)))
     assert "tables" in shown_sections(browser)
     assert len(browser.all("#section-tables table")) >= 2
     assert browser.console_errors() == []

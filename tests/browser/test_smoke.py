@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from assay.cli.main import main
 from assay.experiment import read_run
-from assay.report.history import GatedCommit, write_trend
+from assay.report.gate_history import GatedCommit, write_trend
 from tests.browser.driving import Tab
 from tests.browser.reviewing import HOSTILE, dispute, propose, served, shown, sign_in, vote, write_gold
 from tests.browser.sample import ATTACK, HOSTILE_ENGINE, HOSTILE_PATH, IMAGE, NEWEST, SHOWN_ENGINE

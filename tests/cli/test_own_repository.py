@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assay.cli.main import main
-from assay.report.history import GatedCommit, record_gate, trend_text
+from assay.report.gate_history import GatedCommit, record_gate, trend_text
 from tests.cli.changing import SMALL, as_json, call
 from tests.conftest import copy_finished, finish
 from tests.report.explorer import unpacking
@@ -216,7 +216,7 @@ def test_bad_history_line_is_named_and_nothing_is_lost(own, capsys, bad, reason)
 
 def test_gates_at_the_same_time_lose_no_line(tmp_path):
     program = (
-        "import sys; from pathlib import Path; from assay.report.history import GatedCommit, record_gate\n"
+        "import sys; from pathlib import Path; from assay.report.gate_history import GatedCommit, record_gate\n"
         "for n in range(5):\n"
         "    line = GatedCommit('2026-01-01', f'{sys.argv[2]}-{n}', 0, 'better', 'mine', 'nDCG@10', 0.5, 0.4, 0.1,"
         " (0.0, 0.2), 9, '1', 3)\n"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from argparse import Namespace
 
-from assay.cli.output import show_progress
+from assay.cli.console import show_progress
 from assay.experiment import Progress
 
 RUN = (sys.executable, "-m", "assay", "run", "--gold", "gold.yaml", "--engine", "keywords", "--engine", "builtin")

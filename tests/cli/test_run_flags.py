@@ -94,9 +94,9 @@ def test_only_chooses_by_name_and_glob_in_the_order_of_the_file(swept, capsys, f
 )
 def test_family_is_named_by_commas_that_names_may_hold_too(swept_run, text, family):
     assert main(["run", "--quiet", "--jobs", "1", "--family", text]) == 0
-    claim = read_run(swept_run / "results").header.claim
-    assert claim is not None
-    assert claim.family == family
+    plan = read_run(swept_run / "results").header.analysis_plan
+    assert plan is not None
+    assert plan.family == family
 
 
 def test_flags_go_before_the_file_and_set_before_them(swept, capsys):
@@ -104,9 +104,9 @@ def test_flags_go_before_the_file_and_set_before_them(swept, capsys):
     flags = ["-k", "5", "--cluster-by", "intent", "--jobs", "1", "--only", "mine", "--no-references"]
     assert main(["run", "--quiet", "--baseline", "mine", *sets, *flags]) == 0
     run = read_run(swept / "results")
-    claim = run.header.claim
-    assert claim is not None
-    assert (run.k, claim.seed, claim.cluster, run.header.timed) == (5, 3, "intent", False)
+    plan = run.header.analysis_plan
+    assert plan is not None
+    assert (run.k, plan.seed, plan.cluster, run.header.timed) == (5, 3, "intent", False)
 
 
 @pytest.mark.parametrize(("flags", "timed"), [(["--times"], True), (["--no-times"], False), ([], False)])

@@ -51,5 +51,5 @@ def test_run_on_three_queries_executes_at_most_110_files(tmp_path: Path) -> None
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     files = json.loads(done.stdout.splitlines()[-1])
-    assert "experiment/runner.py" in files
+    assert "experiment/execution.py" in files
     assert len(files) <= 110, files

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from assay.cli.console import ResultPrinter, clean, fit
 from assay.cli.main import main
-from assay.cli.output import ResultPrinter, clean, fit
 from assay.search import Index
 from tests.conftest import write_tree
 from tests.waiting import WATCHDOG

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.spec.load import load_spec, shipped_experiments
+from assay.experiment.spec.assay_toml import load_spec, shipped_experiments
 from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/experiments.md"

@@ -9,7 +9,7 @@ import yaml
 
 from assay import load_gold
 from assay.cli.main import build_parser
-from assay.experiment.spec.load import load_spec
+from assay.experiment.spec.assay_toml import load_spec
 from assay.training.config import TrainConfig
 from assay.training.pipeline import read_recipe
 from tests.docs.running import DOCS, LANGUAGES, NOT_RUN, Block, blocks, pages, run_page, runnable

@@ -14,7 +14,7 @@ from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.base import sharing_engine
 from assay.engines.command import CommandEngine
 from assay.engines.fingerprints import ReadLimits, digest_file, fingerprint_inputs, python_files
-from assay.experiment.cache import engine_identity, timed_key
+from assay.experiment.cell_cache import engine_identity, timed_key
 from assay.types import CorpusSpec, GoldSet, Suite
 
 

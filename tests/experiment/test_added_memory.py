@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from assay.experiment.sessions import AddedMemory
+from assay.experiment.interleaved import AddedMemory
 from tests.waiting import WATCHDOG
 
 SIZE = 60_000_000
@@ -54,7 +54,7 @@ def test_memory_is_not_what_came_between_calls() -> None:
 
 def test_memory_is_not_known_where_the_kernel_does_not_tell() -> None:
     script = (
-        "import resource\nfrom assay.experiment.sessions import AddedMemory\nwatch = AddedMemory()\n"
+        "import resource\nfrom assay.experiment.interleaved import AddedMemory\nwatch = AddedMemory()\n"
         "limit = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))\n"  # no file can be opened
         "with watch.measure(): pass\nprint(watch.peak)"

@@ -10,7 +10,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.errors import ConfigError
-from assay.experiment.spec.load import load_spec, shipped_experiments
+from assay.experiment.spec.assay_toml import load_spec, shipped_experiments
 from assay.search import SearchConfig
 from assay.search.rerank import make_reranker
 from tests.serving import Reply, serving

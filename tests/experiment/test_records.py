@@ -103,7 +103,7 @@ def example() -> Run:
         {**ENVIRONMENT, "cpu": "another cpu"},
     )
     facts = CorpusInfo("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
-    claim = AnalysisPlan(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area", ("matrix",))
+    plan = AnalysisPlan(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area", ("matrix",))
     header = RunMetadata(
         "0.1.0",
         "2026-01-01T00:00:00+00:00",
@@ -111,7 +111,7 @@ def example() -> Run:
         {"g": facts},
         ENVIRONMENT,
         30.0,
-        claim,
+        plan,
         {"other": "needs env:KEY"},
         False,
     )

@@ -8,9 +8,9 @@ import pytest
 from assay.report.analysis import analyze
 from assay.report.diagnostics import find_diagnostics
 from assay.report.render.markup import to_markdown
-from assay.report.results import Diagnostic
-from assay.report.scored_run import open_case
-from assay.report.sections import document
+from assay.report.report_sections import document
+from assay.report.results_file import Diagnostic
+from assay.report.scored_run import score_run
 from assay.stats.selection import near_leader, selection_bias
 from assay.stats.tables import partition
 from assay.types import AnalysisPlan, Span, Status, Suite, Unit
@@ -18,11 +18,11 @@ from tests.report.labs import lab
 from tests.timing import fastest
 
 
-def raised(made, **claim):
+def raised(made, **plan):
     """The alarms of a run, by kind."""
-    given = AnalysisPlan(("RR@10",), made.engines[0].name, **claim)
+    given = AnalysisPlan(("RR@10",), made.engines[0].name, **plan)
     found: dict[str, list[Diagnostic]] = {}
-    for alarm in find_diagnostics(open_case(made, given)):
+    for alarm in find_diagnostics(score_run(made, given)):
         found.setdefault(alarm.kind, []).append(alarm)
     return found
 
@@ -50,7 +50,7 @@ def test_an_engine_that_returns_paths_is_warned_of_where_lines_are_measured():
     made = lab({"a": mixed(1), "b": mixed(2)})
     made = replace(made, engines=(_without_lines(made.engines[0]), _with_lines(made.engines[1])))
     plan = AnalysisPlan(("nDCG(level=lines)@10",), "b")
-    (found,) = (one for one in find_diagnostics(open_case(made, plan)) if one.kind == "paths only")
+    (found,) = (one for one in find_diagnostics(score_run(made, plan)) if one.kind == "paths only")
     assert found.names == ("a",)
     assert found.sentence == "a returns no lines: use --level file."
     assert "paths only" not in raised(made)  # by file
@@ -276,7 +276,7 @@ def test_time_does_not_grow_with_the_pairs_of_variants():
         rng = np.random.default_rng(11)
         ranks = {f"v{i}": rng.integers(0, 11, 2000).tolist() for i in range(variants)}
         changes = {f"v{i}": {"x": i % 10, "y": i // 10} for i in range(variants)}
-        return open_case(lab(ranks, changes), AnalysisPlan(("RR@10",), "v0"))
+        return score_run(lab(ranks, changes), AnalysisPlan(("RR@10",), "v0"))
 
     few, many = case_of(10), case_of(100)
     assert fastest(lambda: find_diagnostics(many)) < 10 * fastest(

@@ -11,7 +11,7 @@ from scipy import stats
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs
 from assay.report.decision import card, run_card
-from assay.report.results import results_json
+from assay.report.results_file import results_json
 from assay.stats.verdicts import holm
 from assay.types import AnalysisPlan, Hit, Ranking, Span, Status, Target
 from tests.report.labs import lab

@@ -13,7 +13,7 @@ from assay.report.render.document import (
     table,
 )
 from assay.report.render.markup import to_markdown
-from assay.report.render.terminal import print_document
+from assay.report.render.terminal_text import print_document
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> [link](javascript:x) `code` | pipe"
 EVIL += "\x1b[31mred\x1b]0;title\x07\x00\u202e\ud800</pre></details></style>"

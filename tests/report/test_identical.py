@@ -15,14 +15,14 @@ from assay.experiment.ledger import (
 )
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
-from assay.report.ledger import entry_document, ledger_document
+from assay.report.ledger_entries import entry_document, ledger_document
 from assay.report.render.markup import to_markdown
-from assay.report.sections import document
+from assay.report.report_sections import document
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan
 from tests.report.labs import lab
 
-CLAIM = AnalysisPlan(("RR@10",), "mine")
+PLAN = AnalysisPlan(("RR@10",), "mine")
 #: The twin ranks as mine does; the other has the same values on other queries.
 MADE = replace(
     lab({"mine": [1, 2] * 5, "twin": [1, 2] * 5, "other": [2, 1] * 5}),
@@ -36,7 +36,7 @@ def verdicts(found):
 
 
 def test_run_says_that_nothing_changed_and_keeps_the_interval():
-    results = analyze(MADE, CLAIM)
+    results = analyze(MADE, PLAN)
     row = next(row for row in results.comparison.rows if row.engine == "twin")
     assert row.summary.startswith(SAID)
     unseen = 1 - 0.025 ** (1 / 10)  # Clopper and Pearson's bound: none of ten clusters differs
@@ -50,16 +50,16 @@ def test_run_says_that_nothing_changed_and_keeps_the_interval():
 
 
 def test_comparisons_say_it_inside_one_run_in_all_pairs_and_between_runs():
-    assert verdicts(compare_engines(MADE, CLAIM))["twin"].startswith(SAID)
-    pairs = {(row.engine, row.baseline): row.summary for row in compare_all_pairs(MADE, CLAIM).rows}
-    said = [claim for pair, claim in pairs.items() if set(pair) == {"mine", "twin"}]
+    assert verdicts(compare_engines(MADE, PLAN))["twin"].startswith(SAID)
+    pairs = {(row.engine, row.baseline): row.summary for row in compare_all_pairs(MADE, PLAN).rows}
+    said = [plan for pair, plan in pairs.items() if set(pair) == {"mine", "twin"}]
     assert said[0].startswith(SAID)
-    assert sum(SAID in claim for claim in pairs.values()) == 1
-    between = verdicts(compare_runs(MADE, _other_again(), CLAIM, ("before", "after")))
+    assert sum(SAID in plan for plan in pairs.values()) == 1
+    between = verdicts(compare_runs(MADE, _other_again(), PLAN, ("before", "after")))
     assert between["mine (after)"].startswith(SAID)
     assert between["twin (after)"].startswith(SAID)
     assert SAID not in between["other (after)"]
-    assert "Identical" in to_markdown(comparison_document(compare_engines(MADE, CLAIM)))
+    assert "Identical" in to_markdown(comparison_document(compare_engines(MADE, PLAN)))
 
 
 def _other_again():
@@ -70,11 +70,11 @@ def _other_again():
 
 def test_ledger_says_it_and_remembers(tmp_path):
     engines = {engine.name: engine for engine in MADE.engines}
-    rows = {row.engine: row for row in compare_engines(MADE, CLAIM).rows}
+    rows = {row.engine: row for row in compare_engines(MADE, PLAN).rows}
     made = {
         name: make_entry(
             MeasuredChange(MADE, engines[name], engines["mine"], rows[name], ()),
-            CLAIM,
+            PLAN,
             AcceptanceRule(),
             title=name,
         )

@@ -14,11 +14,11 @@ from assay.types import AnalysisPlan, EngineRole
 from tests.properties import examples
 from tests.report.labs import WRONG, lab
 
-CLAIM = AnalysisPlan(("RR@10",), "mine")
+PLAN = AnalysisPlan(("RR@10",), "mine")
 
 
-def told(ranks, changes=None, claim=CLAIM):
-    return analyze(lab(ranks, changes, base="mine"), claim)
+def told(ranks, changes=None, plan=PLAN):
+    return analyze(lab(ranks, changes, base="mine"), plan)
 
 
 def compared(results):
@@ -46,10 +46,10 @@ def test_rival_with_a_better_mean_is_the_headline():
 
 
 def test_fewest_is_best_where_less_is_better():
-    claim = AnalysisPlan(("TokensToHit",), "mine")
+    plan = AnalysisPlan(("TokensToHit",), "mine")
     sizes = {"gold0": dict.fromkeys((*(f"right{i}.py" for i in range(20)), *(hit.path for hit in WRONG)), (10,))}
     ahead, behind = (
-        analyze(replace(lab({"mine": [mine] * 20, "z": [z] * 20}), lines=sizes), claim) for mine, z in ((1, 5), (5, 1))
+        analyze(replace(lab({"mine": [mine] * 20, "z": [z] * 20}), lines=sizes), plan) for mine, z in ((1, 5), (5, 1))
     )
     assert (ahead.leader, behind.leader) == ("mine", "z")
     assert ahead.decision.losses == behind.decision.wins == 20
@@ -59,7 +59,7 @@ def test_reference_as_baseline_is_named_but_nobody_looks_for_the_best_there():
     made = lab({"mine": [1] * 20, "z": [2] * 20})
     roles: dict[str, EngineRole] = {"mine": "reference"}
     made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
-    results = analyze(made, CLAIM)
+    results = analyze(made, PLAN)
     assert results.leader == "z"
     assert compared(results) == ("z", "mine", "worse")
 
@@ -101,8 +101,8 @@ def engines_of(found):
 @pytest.mark.parametrize("baseline", ["keywords", "a"])
 def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
     made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [4] * 20}, [1] * 20, [1] * 20)
-    claim = AnalysisPlan(("RR@10",), baseline)
-    found, results = compare_all_pairs(made, claim), analyze(made, claim)
+    plan = AnalysisPlan(("RR@10",), baseline)
+    found, results = compare_all_pairs(made, plan), analyze(made, plan)
     assert engines_of(found) == {"a", "b", "c"}
     assert found.family_size == 3
     assert found.leader == results.leader == "a"
@@ -111,10 +111,10 @@ def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
 
 def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
     made = with_references({"a": [2] * 20}, [1] * 20, [1] * 20)
-    claim = AnalysisPlan(("RR@10",), "keywords")
-    found = compare_all_pairs(made, claim)
+    plan = AnalysisPlan(("RR@10",), "keywords")
+    found = compare_all_pairs(made, plan)
     assert engines_of(found) == {"a", "keywords"}
-    assert found.leader == analyze(made, claim).leader == "a"
+    assert found.leader == analyze(made, plan).leader == "a"
     assert "a is the best engine under test; references with a better mean: keywords." in to_markdown(
         comparison_document(found)
     )
@@ -123,16 +123,16 @@ def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
 @pytest.mark.parametrize("family", [("keywords", "b"), ("keywords",)])
 def test_a_reference_is_in_the_family_that_names_it(family):
     made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [1] * 20}, [1] * 20, [1] * 20)
-    claim = AnalysisPlan(("RR@10",), "a", family=family)
-    found, results = compare_all_pairs(made, claim), analyze(made, claim)
+    plan = AnalysisPlan(("RR@10",), "a", family=family)
+    found, results = compare_all_pairs(made, plan), analyze(made, plan)
     assert engines_of(found) == {"a", *family}
     assert found.leader == results.leader == "keywords"
 
 
 def test_engine_outside_the_declared_family_is_not_the_headline():
     made = with_references({"a": [3] * 20, "b": [2] * 20, "c": [1] * 20}, [4] * 20, [1] * 20)
-    claim = AnalysisPlan(("RR@10",), "a", family=("b",))
-    found, results = compare_all_pairs(made, claim), analyze(made, claim)
+    plan = AnalysisPlan(("RR@10",), "a", family=("b",))
+    found, results = compare_all_pairs(made, plan), analyze(made, plan)
     assert found.leader == results.leader == results.challenger == "b"
     assert compared(results)[:2] == ("b", "a")
 
@@ -154,8 +154,8 @@ def test_run_and_all_pairs_name_the_same_leader(engines, baseline, family):
     made = with_roles(made, **dict(zip(names, (role for _, role in engines), strict=True)))
     base = names[baseline % len(names)]
     declared = tuple(name for at, name in enumerate(names) if at in family and name != base)
-    claim = AnalysisPlan(("RR@10",), base, family=declared)
-    results, found = analyze(made, claim), compare_all_pairs(made, claim)
+    plan = AnalysisPlan(("RR@10",), base, family=declared)
+    results, found = analyze(made, plan), compare_all_pairs(made, plan)
     assert found.leader == results.leader
     for alarm in results.diagnostics:
         if alarm.kind in ("within noise", "best of many"):

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.experiment.ledger import PRESETS, Ledger, Tuning
-from assay.report.ledger import entry_document, ledger_document, ledger_json
+from assay.report.ledger_entries import entry_document, ledger_document, ledger_json
 from assay.report.render.document import Paragraph, Table
 from assay.report.render.markup import to_markdown
-from assay.report.rows import corpora_hash
+from assay.report.rows_file import corpora_hash
 from tests.experiment.ledger.entries import entry
 
 

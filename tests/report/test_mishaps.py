@@ -13,12 +13,12 @@ from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.failures import contract_violations, path_mismatches, query_failures
 from assay.report.publish import write_reports
+from assay.report.render.formatting import plain
 from assay.report.render.markup import to_markdown
-from assay.report.render.terminal import print_document
-from assay.report.render.text import plain
-from assay.report.results import results_json
-from assay.report.scored_run import open_case
-from assay.report.sections import document
+from assay.report.render.terminal_text import print_document
+from assay.report.report_sections import document
+from assay.report.results_file import results_json
+from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, Status
 from tests.report.shared import sourceless
 
@@ -35,11 +35,11 @@ def made(shop, mine, **settings):
     return run(sourceless({"base": right, "mine": mine}), load_gold("gold.yaml"), failed="report", **settings)
 
 
-CLAIM = AnalysisPlan(make_measures(10, None, ()), "base")
+PLAN = AnalysisPlan(make_measures(10, None, ()), "base")
 
 
 def results(result):
-    return analyze(result, CLAIM)
+    return analyze(result, PLAN)
 
 
 def terminal(result):
@@ -181,7 +181,7 @@ def test_hostile_run_is_written_and_read_again(shop, tmp_path):
     result = hostile(shop)
     write_run(result, tmp_path)
     assert read_run(tmp_path) == result
-    write_reports(results(result), open_case(result, CLAIM), tmp_path)
+    write_reports(results(result), score_run(result, PLAN), tmp_path)
     data = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert set(data["failed_queries"][0]) == {"engine", "kind", "queries", "share", "message", "first"}
     assert set(data["contract_violations"][0]) == {"engine", "kind", "queries", "times", "of", "example"}

@@ -6,8 +6,8 @@ import pytest
 
 from assay.report.analysis import analyze
 from assay.report.render.markup import to_markdown
+from assay.report.report_sections import document
 from assay.report.scored_run import level_of, rank_measure
-from assay.report.sections import document
 from assay.scoring import score
 from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 

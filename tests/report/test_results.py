@@ -11,12 +11,12 @@ import pytest
 from assay import Hit, load_gold, run
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.gold import join
-from assay.report.analysis import analyze, analyze_case
+from assay.report.analysis import analyze, analyze_scored
 from assay.report.publish import write_reports
 from assay.report.render.markup import to_markdown
-from assay.report.results import results_json
-from assay.report.scored_run import open_case
-from assay.report.sections import document
+from assay.report.report_sections import document
+from assay.report.results_file import results_json
+from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, Span, Suite, Target
 from tests.report.labs import lab
 from tests.report.shared import make_in_shop, sourceless
@@ -83,8 +83,8 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
     golds[1] = replace(
         golds[1], queries=tuple(replace(q, targets=(Target(Span("right.rs"), 2),)) for q in golds[1].queries)
     )
-    case = open_case(replace(run, suite=Suite(tuple(golds))), AnalysisPlan(("RR@10",), "other"))
-    cuts = {cut.by: cut for cut in analyze_case(case).breakdowns}
+    scored = score_run(replace(run, suite=Suite(tuple(golds))), AnalysisPlan(("RR@10",), "other"))
+    cuts = {cut.by: cut for cut in analyze_scored(scored).breakdowns}
     mine = {g.group: g for g in cuts["language of the answer"].groups if g.engine == "mine"}
     assert {name: (g.queries, g.mean) for name, g in mine.items()} == {"python": (10, 0.5), "rust": (10, 0.0)}
     assert mine["python"].low < 0.5 < mine["python"].high
@@ -92,8 +92,8 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
 
 
 def test_one_language_and_one_repository_are_no_groups_and_the_documents_stay_short():
-    case = open_case(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), AnalysisPlan(("RR@10",), "other"))
-    found = analyze_case(case)
+    scored = score_run(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), AnalysisPlan(("RR@10",), "other"))
+    found = analyze_scored(scored)
     assert "language of the answer" not in {cut.by for cut in found.breakdowns}
     assert "repository" in {cut.by for cut in found.breakdowns}
     assert "By repository" not in to_markdown(document(found))
@@ -150,9 +150,9 @@ def test_many_engines_with_identical_rankings_are_one_alarm(shop):
 
 def test_identical_rankings_of_one_setting_are_no_alarm(shop):
     engines = {"base": right_for_two, "twin": right_for_two}
-    result, claim = made(shop, engines, baseline="base")
+    result, plan = made(shop, engines, baseline="base")
     assert result.engines[0].config == result.engines[1].config
-    assert not [w for w in analyze(result, claim).warnings if "identical" in w]
+    assert not [w for w in analyze(result, plan).warnings if "identical" in w]
 
 
 def test_failed_queries_are_counted_and_shown(shop):
@@ -203,7 +203,7 @@ def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):
 def test_written_files_agree_with_the_results(shop, tmp_path):
     result, spec = made(shop, {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, baseline="base")
     found = analyze(result, spec)
-    write_reports(found, open_case(result, spec), tmp_path)
+    write_reports(found, score_run(result, spec), tmp_path)
     assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results_json(found)))
     with open(tmp_path / "per-query.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -10,8 +10,8 @@ from assay.gold import join
 from assay.report.analysis import analyze
 from assay.report.costs import measure_costs, timing_conditions
 from assay.report.render.markup import to_markdown
-from assay.report.results import results_json
-from assay.report.sections import document
+from assay.report.report_sections import document
+from assay.report.results_file import results_json
 from assay.types import AnalysisPlan, Cost, Resources, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from assay.report.render.text import count, difference_text, format_interval, mean_text, signed_ends
+from assay.report.render.formatting import count, difference_text, format_interval, mean_text, signed_ends
 
 
 @dataclass(frozen=True)

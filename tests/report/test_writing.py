@@ -20,14 +20,14 @@ from assay.report.analysis import analyze
 from assay.report.costs import NO_TIMES
 from assay.report.publish import publish, require_parquet, write_reports
 from assay.report.render.markup import to_markdown
-from assay.report.results import results_json
-from assay.report.scored_run import open_case
-from assay.report.sections import document
+from assay.report.report_sections import document
+from assay.report.results_file import results_json
+from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop
 
-CLAIM = AnalysisPlan((*make_measures(10, None, ()), "Displacement@10"), "base")
+PLAN = AnalysisPlan((*make_measures(10, None, ()), "Displacement@10"), "base")
 
 
 @pytest.fixture(scope="module")
@@ -50,24 +50,24 @@ def files(folder):
 def test_writing_twice_and_reading_between_gives_equal_bytes(made, tmp_path):
     for name in ("one", "two"):
         write_run(made, tmp_path / name)
-        write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path / name, parquet=True)
+        write_reports(analyze(made, PLAN), score_run(made, PLAN), tmp_path / name, parquet=True)
         made = read_run(tmp_path / name)
     assert files(tmp_path / "one") == files(tmp_path / "two")
 
 
 def test_nothing_of_the_machine_is_in_the_files(made, tmp_path):
     write_run(made, tmp_path / "out")
-    write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path / "out")
+    write_reports(analyze(made, PLAN), score_run(made, PLAN), tmp_path / "out")
     for name, data in files(tmp_path / "out").items():
         assert str(tmp_path).encode() not in data, name
         assert str(Path.cwd()).encode() not in data, name
 
 
 def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):
-    write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path)
+    write_reports(analyze(made, PLAN), score_run(made, PLAN), tmp_path)
     assert (tmp_path / "runs" / "lines" / "mine.trec").exists()
     left = replace(made, engines=made.engines[:1])
-    write_reports(analyze(left, CLAIM), open_case(left, CLAIM), tmp_path)
+    write_reports(analyze(left, PLAN), score_run(left, PLAN), tmp_path)
     assert sorted(p.name for p in (tmp_path / "runs").rglob("*.trec")) == ["base.trec", "base.trec"]
 
 
@@ -82,26 +82,26 @@ def test_publishing_that_fails_leaves_the_old_results_as_they_are(made, tmp_path
     def fail(*args, **kwargs):
         raise OSError("no room")
 
-    publish(made, CLAIM, tmp_path)
+    publish(made, PLAN, tmp_path)
     times, before = stamps(tmp_path), files(tmp_path)
     monkeypatch.setattr("zlib.compress", fail)
     with pytest.raises(OSError, match="no room"):
-        publish(replace(made, engines=made.engines[::-1]), CLAIM, tmp_path)
+        publish(replace(made, engines=made.engines[::-1]), PLAN, tmp_path)
     assert files(tmp_path) == before
     assert stamps(tmp_path) == times
 
 
 def test_rows_that_cannot_be_read_replace_no_results(made, tmp_path):
-    publish(made, CLAIM, tmp_path)
+    publish(made, PLAN, tmp_path)
     (tmp_path / "rows.json").write_text("{")
     before = files(tmp_path)
     with pytest.raises(InputError, match="rows of earlier runs"):
-        publish(replace(made, engines=made.engines[::-1]), CLAIM, tmp_path)
+        publish(replace(made, engines=made.engines[::-1]), PLAN, tmp_path)
     assert files(tmp_path) == before
 
 
 def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
-    publish(made, CLAIM, tmp_path)
+    publish(made, PLAN, tmp_path)
     before = files(tmp_path)
     with pytest.raises(AssayError):
         publish(made, AnalysisPlan(("nDCG@20",), "base"), tmp_path)
@@ -110,21 +110,21 @@ def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
 
 def test_results_hold_rows_and_what_was_skipped(made):
     skipping = replace(made, header=replace(made.header, skipped={"paid": "env:KEY is not set"}))
-    data = results_json(analyze(skipping, CLAIM))
+    data = results_json(analyze(skipping, PLAN))
     assert data["schema"] == "assay/results/2"
     assert [row["engine"] for row in data["rows"]] == ["base", "mine", "paid"]
     assert data["skipped"] == {"paid": "env:KEY is not set"}
 
 
 def test_parquet_has_what_the_csv_has_with_types(made, tmp_path):
-    write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path, parquet=True)
+    write_reports(analyze(made, PLAN), score_run(made, PLAN), tmp_path, parquet=True)
     table = pyarrow.parquet.read_table(tmp_path / "per-query.parquet")
     assert {str(table.schema.field(name).type) for name in ("engine", "query", "hash")} == {"string"}
-    assert {str(table.schema.field(name).type) for name in CLAIM.measures} == {"double"}
+    assert {str(table.schema.field(name).type) for name in PLAN.measures} == {"double"}
     with open(tmp_path / "per-query.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert table.column_names == list(rows[0])
-    typed = [{k: (float(v) if v else None) if k in CLAIM.measures else v for k, v in row.items()} for row in rows]
+    typed = [{k: (float(v) if v else None) if k in PLAN.measures else v for k, v in row.items()} for row in rows]
     assert table.to_pylist() == typed
     assert any(value is None for row in typed for value in row.values())
 
@@ -160,10 +160,10 @@ def test_run_and_score_write_parquet_where_asked(shop, capsys):
 
 
 def test_run_without_times_shows_none(made):
-    timed = analyze(made, CLAIM)
+    timed = analyze(made, PLAN)
     assert any(row.warm_ms is not None for row in timed.spending)
     untimed = replace(made, header=replace(made.header, timed=False, date="2026-01-01"))
-    results = analyze(untimed, CLAIM)
+    results = analyze(untimed, PLAN)
     assert all(row.warm_ms is row.index_seconds is row.first_ms is row.warm_ratio is None for row in results.spending)
     text = to_markdown(document(results))
     assert NO_TIMES in text
@@ -175,7 +175,7 @@ def test_run_without_times_shows_none(made):
 def test_what_engines_say_of_themselves_is_shown_without_times_too(made):
     engines = (replace(made.engines[0], version="v7.7"), made.engines[1])
     untimed = replace(made, engines=engines, header=replace(made.header, timed=False))
-    assert "v7.7" in to_markdown(document(analyze(untimed, CLAIM)))
+    assert "v7.7" in to_markdown(document(analyze(untimed, PLAN)))
 
 
 def test_engine_that_did_not_open_is_told_apart_without_times(made):
@@ -187,7 +187,7 @@ def test_engine_that_did_not_open_is_told_apart_without_times(made):
     some = replace(made.engines[1], rankings=(failed(first, "bad question"), *rest))
     engines = tuple(replace(engine, index_seconds={}) for engine in (closed, some))
     untimed = replace(made, engines=engines, header=replace(made.header, timed=False))
-    kinds = {m.engine: m.kind for m in analyze(untimed, CLAIM).failed_queries}
+    kinds = {m.engine: m.kind for m in analyze(untimed, PLAN).failed_queries}
     assert kinds == {"base": "could not be opened", "mine": "error"}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.report.evidence import means_over, query_noise
+from assay.report.query_scores import means_over, query_noise
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.records import ComparisonRow, ValueRange, Verdict

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from assay.report.comparison import compare_evidence
-from assay.report.evidence import EngineScores, QueryScores, means_over, query_noise
-from assay.report.gate import judge_gate
+from assay.report.gate_checks import judge_gate
+from assay.report.query_scores import EngineScores, QueryScores, means_over, query_noise
 from assay.stats.config import DEFAULT
 from assay.stats.run_variance import is_regression
 from assay.types import AnalysisPlan, Scores

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import assay
-from assay.experiment.runner import run_experiment
+from assay.experiment.execution import run_experiment
 from assay.store.kinds import KINDS, cache_dir
 
 SOURCE = Path(assay.__file__).parent

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from assay.web.server import WebServer
+from assay.web.web_server import WebServer
 from tests.waiting import WATCHDOG
 
 

@@ -15,8 +15,8 @@ from assay.gold.review.items import ItemOrigin, ReviewQueue, make_item
 from assay.gold.review.views import ReviewWorkspace
 from assay.gold.review.votes import ReviewRules
 from assay.types import Query
-from assay.web.review import review_routes
-from assay.web.server import serve
+from assay.web.review_pages import review_routes
+from assay.web.web_server import serve
 from tests.web.asking import Client
 
 ON = "2026-01-01T00:00:00.000+00:00"

@@ -10,7 +10,7 @@ from http.client import RemoteDisconnected
 import pytest
 
 from assay.errors import ConfigError, NotComparableError, SetupError
-from assay.web.server import HttpError, RequestLimits, Route, json_response, page_response, serve
+from assay.web.web_server import HttpError, RequestLimits, Route, json_response, page_response, serve
 from tests.waiting import WATCHDOG, wait_until
 from tests.web.asking import Client, raw
 

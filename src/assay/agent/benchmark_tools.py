@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.experiment import Progress
     from assay.experiment.spec import Spec
     from assay.report.render.document import Block, Table
-    from assay.report.results import Results
+    from assay.report.results_file import Results
     from assay.types import Suite
 
 RUN = """\
@@ -122,7 +122,7 @@ class Benchmarks:
     ) -> str:
         from assay.experiment import check_directory
         from assay.experiment.corpora import CorpusTexts, load_suite
-        from assay.experiment.runner import run_spec
+        from assay.experiment.execution import run_spec
         from assay.experiment.spec.analysis_plan import analysis_plan_of
         from assay.experiment.tracing import trace_queries
         from assay.report.explorer.excerpts import PagePlan
@@ -187,7 +187,7 @@ class Benchmarks:
         return override(self._spec or Spec(), **changes, split=())
 
     def _choose_engines(self, names: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
-        from assay.experiment.spec.engines import without_template_keys
+        from assay.experiment.spec.engine_entries import without_template_keys
 
         known = without_template_keys(self._spec.engines) if self._spec else {}
         for name in names:
@@ -246,7 +246,7 @@ def _report_text(results: Results, directory: Path, section: str | None, max_tok
     from assay.report.decision import run_card
     from assay.report.render.document import Heading, Paragraph
     from assay.report.render.markup import to_markdown
-    from assay.report.sections import document
+    from assay.report.report_sections import document
 
     whole = document(results)
     titles = tuple(block.text for block in whole.blocks if isinstance(block, Heading))
@@ -263,7 +263,7 @@ def _report_text(results: Results, directory: Path, section: str | None, max_tok
 def _engine_table(results: Results) -> Table:
     from assay.report.comparison import verdict_badge
     from assay.report.render.document import table
-    from assay.report.render.text import difference_text, mean_text
+    from assay.report.render.formatting import difference_text, mean_text
     from assay.scoring import parse_measure
 
     comparison = results.comparison

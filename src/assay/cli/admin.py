@@ -14,8 +14,8 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from assay.cli.arguments import reject_flags, require_flag
+from assay.cli.console import emit_blocks, info, pluralize
 from assay.cli.options import load_config, serve_until_stopped
-from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.engines.tool import PROBE_LIMITS
 from assay.errors import AssayError, ConfigError, SetupError, did_you_mean, install_hint
@@ -31,9 +31,9 @@ from assay.search.config import load_search_config
 from assay.store.kinds import KINDS, LIMITED, cache_dir, parse_age, parse_size
 from assay.store.store import Store
 from assay.terminal import use_color
-from assay.web.explorer import explorer_routes
-from assay.web.reviewers import port_file
-from assay.web.runs import RunList
+from assay.web.reviewer_sessions import port_file
+from assay.web.run_list import RunList
+from assay.web.run_pages import explorer_routes
 
 
 def init_command(args: Namespace) -> None:
@@ -268,7 +268,7 @@ def mcp_command(args: Namespace) -> None:
     except ImportError as error:
         raise SetupError(f"cannot import the package mcp: {error}", hint=install_hint("mcp")) from error
     from assay.agent.context import Roots
-    from assay.agent.server import TOKEN, ListenAddress, make_server, serve_http, serve_stdio
+    from assay.agent.mcp_server import TOKEN, ListenAddress, make_server, serve_http, serve_stdio
     from assay.experiment.spec import load_spec
 
     token = os.environ.get(TOKEN) or None

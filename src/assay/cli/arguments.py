@@ -142,7 +142,7 @@ LISTENING: Final = (
     flag("--host HOST", "Listen on this loopback address: 127.0.0.1 or ::1 [default: 127.0.0.1]"),
     flag("--open", "Open the browser"),
 )
-_CLAIM = {
+_PLAN_FLAGS = {
     "measure": flag("--measure M", "Report this measure, such as nDCG@10 (repeatable)", action="append"),
     "k_values": flag(
         "--k-values", f"Report {', '.join(K_MEASURES)} at each of these cutoffs", metavar="K", nargs="+", type=COUNT
@@ -159,10 +159,10 @@ _CLAIM = {
     "seed": flag("--seed N", "Seed every random draw [default: 0]", type=NUMBER),
 }
 #: Destinations of the flags of the analysis plan.
-CLAIM: Final = tuple(_CLAIM)
-ANALYSIS_PLAN = Group("analysis plan", *_CLAIM.values())
+PLAN: Final = tuple(_PLAN_FLAGS)
+ANALYSIS_PLAN = Group("analysis plan", *_PLAN_FLAGS.values())
 #: The analysis plan of commands that choose the compared engines in another way.
-JUDGING = Group("analysis plan", *(_CLAIM[name] for name in ("primary", "margin", "alpha", "cluster_by", "seed")))
+JUDGING = Group("analysis plan", *(_PLAN_FLAGS[name] for name in ("primary", "margin", "alpha", "cluster_by", "seed")))
 RUN_DEFAULT: Final = "[default: that of assay.toml, or results]"
 FINISHED_RUN = value("results", f"Directory written by `assay run` {RUN_DEFAULT}", nargs="?")
 FULL = flag("--full", "Print tables and statistical detail before the decision")

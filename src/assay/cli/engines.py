@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.audit.records import AuditConfig, ReproCommand
-from assay.audit.runner import (
+from assay.audit.engine_client import AuditRanking, AuditSessions, AuditTarget
+from assay.audit.findings import AuditConfig, ReproCommand
+from assay.audit.run_audit import (
     FILES,
     audit_document,
     audit_json,
@@ -25,10 +26,9 @@ from assay.audit.runner import (
     run_audit,
     write_audit,
 )
-from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
+from assay.cli.console import emit, emit_blocks, info, pluralize, show_progress
 from assay.cli.gold.lint import builtin_reach
 from assay.cli.options import given_flags, load_config, split_list
-from assay.cli.output import emit, emit_blocks, info, pluralize, show_progress
 from assay.corpus import open_corpus, parse_spec, spec_text
 from assay.corpus.file_types import language_name
 from assay.engines import KINDS
@@ -40,7 +40,7 @@ from assay.errors import ConfigError, CorpusError, EngineError
 from assay.experiment.corpora import exclude_paths, own_files, paths_inside, prepare
 from assay.experiment.engine_check import EngineCheck, ParsedReply, check_engine, check_gold
 from assay.experiment.spec import FILE, engine_factory
-from assay.experiment.spec.engines import EngineFactory, with_environment
+from assay.experiment.spec.engine_entries import EngineFactory, with_environment
 from assay.files import read_utf8
 from assay.gold.load import load_gold
 from assay.gold.split import select

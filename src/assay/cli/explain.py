@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.cli.arguments import reject_flags, require_flag
-from assay.cli.output import ResultPrinter, clean, emit_blocks, format_headline, info, result_printer, write_result
+from assay.cli.console import ResultPrinter, clean, emit_blocks, format_headline, info, result_printer, write_result
 from assay.cli.search import check_query, is_gold, open_index, path_inside
 from assay.errors import ConfigError, closest_match
 from assay.search import Index, Per

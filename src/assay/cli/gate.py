@@ -9,16 +9,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay.cli.arguments import reject_flags, require_flag
-from assay.cli.options import claim_for, default_results, log_run_access, read_results
-from assay.cli.output import emit, emit_blocks, log, paused_gc, pluralize
+from assay.cli.console import emit, emit_blocks, log, paused_gc, pluralize
+from assay.cli.options import default_results, log_run_access, plan_for, read_results
 from assay.errors import AssayError, ConfigError, NotComparableError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
 from assay.files import read_utf8
 from assay.report import github
-from assay.report.baseline import read_baseline, write_baseline
+from assay.report.baseline_file import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence, compare_within, require_comparable
-from assay.report.evidence import QueryScores, gather
-from assay.report.gate import (
+from assay.report.gate_checks import (
     Gate,
     gate_document,
     gate_summary,
@@ -27,7 +26,8 @@ from assay.report.gate import (
     parse_threshold,
     threshold_measures,
 )
-from assay.report.history import check_history, find_history, record_gate, write_trend
+from assay.report.gate_history import check_history, find_history, record_gate, write_trend
+from assay.report.query_scores import QueryScores, gather
 from assay.report.scored_run import engines_under_test, level_of, reference_baseline
 from assay.types import EngineRun, Ranking, Run
 
@@ -84,9 +84,9 @@ def _show_command(args: Namespace, gate: Gate) -> str:
 
 def _write_baseline(args: Namespace) -> None:
     runs, name = _read_repeats(args.results)
-    claim = claim_for(runs[0], args)
-    scores = gather(runs, claim.measures, name)
-    write_baseline(Path(args.write_baseline), scores, claim)
+    plan = plan_for(runs[0], args)
+    scores = gather(runs, plan.measures, name)
+    write_baseline(Path(args.write_baseline), scores, plan)
     queries = len(scores.scores.units)
     repeats = f", each the mean of {scores.repeats} repeats" if scores.repeats > 1 else ""
     engines = ", ".join(engines_under_test(scores))
@@ -125,26 +125,26 @@ def _check_made(path: Path) -> None:
 
 
 def _judge(args: Namespace, runs: list[Run], name: str, history: Path | None) -> Gate:
-    claim = claim_for(runs[0], args)
+    plan = plan_for(runs[0], args)
     log_run_access(args, runs[0], "gate")
-    thresholds = [parse_threshold(text, level_of(claim.primary)) for text in args.require]
-    measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(thresholds, runs[0].k))))
-    old = _read_baseline(args, runs[0], claim.measures)
+    thresholds = [parse_threshold(text, level_of(plan.primary)) for text in args.require]
+    measures = tuple(dict.fromkeys((*plan.measures, *threshold_measures(thresholds, runs[0].k))))
+    old = _read_baseline(args, runs[0], plan.measures)
     new = gather(runs, measures, name)
     comparison = None
     if old is not None:
-        comparison = compare_evidence(old, new, claim, args.engine)
+        comparison = compare_evidence(old, new, plan, args.engine)
     elif args.baseline or not thresholds:
         # by default, several engines are compared with a reference instead of their runner-up
-        baseline = claim.baseline or reference_baseline(runs[0])
-        comparison = compare_within(new, replace(claim, baseline=baseline), args.engine)
-    gate = judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
+        baseline = plan.baseline or reference_baseline(runs[0])
+        comparison = compare_within(new, replace(plan, baseline=baseline), args.engine)
+    gate = judge_gate(new, plan, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
     if history is None:
         return gate
     from assay.corpus.git import read_head
 
     commit = read_head(history.absolute().parent) or os.environ.get("GITHUB_SHA", "")
-    line = history_line(gate, new, claim, args.engine, commit)
+    line = history_line(gate, new, plan, args.engine, commit)
     points = tuple(record_gate(history, line))
     directory = Path(args.results[0])
     if len(runs) == 1 and is_run(directory):

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 
 from assay._version import __version__
 from assay.cli.arguments import COMMANDS, Group
-from assay.cli.output import print_error, quote_json, write_result
+from assay.cli.console import print_error, quote_json, write_result
 from assay.errors import AssayError, ConfigError, did_you_mean, located_message
 
 #: The actions of commands that may be called without one.
@@ -136,7 +136,7 @@ def _fail(args: Namespace, error: AssayError, code: int) -> int:
 
 
 def _gate_verdict(code: int) -> str:
-    from assay.report.gate import VERDICTS
+    from assay.report.gate_checks import VERDICTS
 
     return VERDICTS.get(code, VERDICTS[4])
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from assay.cli.output import emit_blocks, write_result
+from assay.cli.console import emit_blocks, write_result
 from assay.report.render.document import table
 from assay.search.models import InstallableModel, install_model, installed_model, list_models, named_model, remove_model
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.arguments import K_MEASURES, require_flag
-from assay.cli.output import info, warn, write_result
+from assay.cli.console import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
 from assay.experiment.spec import FILE, Spec, load_spec
@@ -23,7 +23,7 @@ from assay.experiment.spec.analysis_plan import (
     resolve_family,
     split_names,
 )
-from assay.experiment.spec.engines import parse_engine_flags
+from assay.experiment.spec.engine_entries import parse_engine_flags
 from assay.files import find_upward, write_atomic
 from assay.types import AnalysisPlan, GoldSet, Run, Suite
 
@@ -31,10 +31,10 @@ from assay.types import AnalysisPlan, GoldSet, Run, Suite
 if TYPE_CHECKING:
     from assay.chat import Endpoint
     from assay.report.explorer.excerpts import PagePlan
-    from assay.web.server import Route, WebServer
+    from assay.web.web_server import Route, WebServer
 
 
-def claim_flags(args: Namespace) -> dict[str, Any]:
+def plan_flags(args: Namespace) -> dict[str, Any]:
     """Return the values of the analysis plan's flags; None for flags that are absent."""
     given = {key: getattr(args, key, None) for key in ("primary", "level", "baseline", "margin", "alpha", "seed")}
     at_cutoffs = (f"{name}@{k}" for name in K_MEASURES for k in getattr(args, "k_values", None) or ())
@@ -42,14 +42,14 @@ def claim_flags(args: Namespace) -> dict[str, Any]:
     return given | {"cluster": getattr(args, "cluster_by", None), "measures": measures}
 
 
-def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
+def plan_for(run: Run, args: Namespace) -> AnalysisPlan:
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
-    claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
+    plan = change_plan(analysis_plan_of(run), run.k, **plan_flags(args))
     family = getattr(args, "family", None)
     if family is not None:
-        claim = replace(claim, family=resolve_family(split_names(family, names), names, claim.baseline))
-    check_suite(claim.cluster, run.suite)
-    return check_plan(claim, run.k, names)
+        plan = replace(plan, family=resolve_family(split_names(family, names), names, plan.baseline))
+    check_suite(plan.cluster, run.suite)
+    return check_plan(plan, run.k, names)
 
 
 def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
     """Return the settings of report.html from the flags and the [report] table, by default of assay.toml."""
     from assay.experiment.corpora import CorpusTexts
     from assay.experiment.tracing import trace_queries
-    from assay.report.explorer.page import page_plan
-    from assay.report.history import read_trend
+    from assay.report.explorer.html_page import page_plan
+    from assay.report.gate_history import read_trend
 
     plan = page_plan(
         spec or load_config(args),
@@ -214,7 +214,7 @@ def serve_until_stopped(
 
 def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -> WebServer:
     """Start the server, if possible on the port in the file `last`, so that open pages reconnect."""
-    from assay.web.server import LOOPBACK, serve
+    from assay.web.web_server import LOOPBACK, serve
 
     host = LOOPBACK[0] if args.host is None else args.host
     before = 0

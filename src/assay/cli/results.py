@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from assay.cli.arguments import CLAIM, reject_flags, require_flag
+from assay.cli.arguments import PLAN, reject_flags, require_flag
+from assay.cli.console import emit, emit_blocks, emit_results, info, paused_gc, pluralize, warn
 from assay.cli.options import (
-    claim_for,
     default_results,
     given_flags,
     log_run_access,
     open_page,
+    plan_for,
     read_results,
     report_plan,
 )
-from assay.cli.output import emit, emit_blocks, emit_results, info, paused_gc, pluralize, warn
 from assay.engines.runfile import parse_trec
 from assay.errors import AssayError, ConfigError, EngineError, InputError
 from assay.experiment import lock_directory
@@ -46,15 +46,15 @@ from assay.report.comparison import (
     require_comparable,
 )
 from assay.report.decision import Decision, QueryLoss, card, decide_comparison, find_losses, headline
-from assay.report.evidence import gather
-from assay.report.explorer.page import in_folder
+from assay.report.explorer.html_page import in_folder
+from assay.report.extra_tables import resample_pairs, resampled_csv, resampled_table
 from assay.report.publish import reopen, require_parquet, write_html, write_reports
+from assay.report.query_scores import gather
 from assay.report.render.document import Block, Document, Heading, Paragraph, table
-from assay.report.results import results_json
+from assay.report.report_sections import unpooled_section
+from assay.report.results_file import results_json
 from assay.report.scored_run import failed_engines, pick
-from assay.report.sections import unpooled_section
 from assay.report.show import ShownEngine, find_query, no_query, show_document, show_json, show_query
-from assay.report.tables import resample_pairs, resampled_csv, resampled_table
 from assay.scoring import parse_measure, score
 from assay.stats import (
     RunNames,
@@ -91,23 +91,23 @@ def score_command(args: Namespace) -> None:
     args.results = args.results or default_results(args)
     page = report_plan(args)
     run = read_results(args.results)
-    claim = claim_for(run, args)
+    plan = plan_for(run, args)
     log_run_access(args, run, "score")
-    loaded = reopen(run, claim, Path(args.results))
+    loaded = reopen(run, plan, Path(args.results))
     results = loaded.results
     if args.write:
         with lock_directory(Path(args.results)):
-            write_reports(results, loaded.case, Path(args.results), parquet=args.parquet, page=page)
+            write_reports(results, loaded.scored, Path(args.results), parquet=args.parquet, page=page)
         info(args, f"written to {args.results}/")
     blocks: list[Block] = []
     data = results_json(results) if args.json else {}
     if args.exclude_pooled:
-        blocks, unpooled = unpooled_section(run, claim, results)
+        blocks, unpooled = unpooled_section(run, plan, results)
         blocks.append(Heading("With all labels"))
         data |= {"without_pooled": unpooled}
     changed = {gold.source: count for gold in run.suite.golds if gold.source and (count := _count_changed(run, gold))}
     data |= {"gold_changed": changed} if changed else {}
-    emit_results(args, loaded.case, results, args.results, blocks, data)
+    emit_results(args, loaded.scored, results, args.results, blocks, data)
     for source, count in changed.items():
         warn(f"{source}: {pluralize(count, 'query', 'queries')} changed since this run; run `assay run` again")
 
@@ -117,18 +117,18 @@ def _score_run_files(args: Namespace) -> None:
     if not args.results:
         raise ConfigError("--qrels requires run files", hint=f"assay score run.trec --qrels {shlex.quote(args.qrels)}")
     run, notes = read_run_files(Path(args.qrels), [Path(name) for name in args.results])
-    claim = claim_for(run, args)
-    scores = score(run, claim.measures)
+    plan = plan_for(run, args)
+    scores = score(run, plan.measures)
     comparison: Comparison
     if len(scores.engines) == 1:
         name = scores.engines[0]
-        comparison = means_only(scores, baseline=name, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
-    elif claim.baseline:
-        measures, options = [claim.primary], compare_options(claim)
-        comparison = compare(scores, baseline=claim.baseline, primary=claim.primary, measures=measures, **options)
+        comparison = means_only(scores, baseline=name, primary=plan.primary, alpha=plan.alpha, cluster=plan.cluster)
+    elif plan.baseline:
+        measures, options = [plan.primary], compare_options(plan)
+        comparison = compare(scores, baseline=plan.baseline, primary=plan.primary, measures=measures, **options)
     else:
-        pairs = all_pairs(pick(scores, measures=[claim.primary]), claim.primary, **compare_options(claim))
-        comparison = _leading_pair(pairs, higher=parse_measure(claim.primary).higher_is_better)
+        pairs = all_pairs(pick(scores, measures=[plan.primary]), plan.primary, **compare_options(plan))
+        comparison = _leading_pair(pairs, higher=parse_measure(plan.primary).higher_is_better)
 
     def losses(row: ComparisonRow) -> list[QueryLoss]:
         return find_losses(scores, row.engine, row.baseline, row.measure)
@@ -185,11 +185,11 @@ def report_command(args: Namespace) -> None:
         raise InputError("expected a file, got a directory", file=out, hint="--out report.html")
     if not out.parent.is_dir():
         raise InputError("no such directory", file=out.parent, hint="create it, or pass another --out")
-    claim = claim_for(run, args)
+    plan = plan_for(run, args)
     log_run_access(args, run, "report")
-    loaded = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
+    loaded = reopen(run, plan, Path(args.results), worst=False)  # the page has every ranking
     try:
-        html = write_html(loaded.results, loaded.case, out, page)
+        html = write_html(loaded.results, loaded.scored, out, page)
     except ConfigError as error:
         hint = in_folder(error.hint or "", _command_line(args, "no_source", "traces"))
         raise ConfigError(error.message, hint=hint) from error
@@ -202,7 +202,7 @@ def report_command(args: Namespace) -> None:
 
 def _command_line(args: Namespace, *more: str) -> str:
     words = [args.results]
-    for name, value in given_flags(args, "out", *CLAIM, *more).items():
+    for name, value in given_flags(args, "out", *PLAN, *more).items():
         flag = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
             words += [flag] * value
@@ -255,24 +255,24 @@ def _compare(args: Namespace) -> _Compared:
         if args.all_pairs:
             reject_flags(args, "--all-pairs", "engine", "baseline")
         run = read_results(args.first)
-        claim = claim_for(run, args)
+        plan = plan_for(run, args)
         log_run_access(args, run, "compare")
-        side = gather((run,), claim.measures, "")
-        pairs = compare_all_pairs(run, claim) if args.all_pairs else None
-        compared = compare_within(side, replace(claim, baseline="") if pairs else claim, args.engine)
+        side = gather((run,), plan.measures, "")
+        pairs = compare_all_pairs(run, plan) if args.all_pairs else None
+        compared = compare_within(side, replace(plan, baseline="") if pairs else plan, args.engine)
         values = {}
         if args.bootstrap:
-            table = headline_table(score(run, [claim.primary]))
+            table = headline_table(score(run, [plan.primary]))
             values = dict(zip(table.engines, table.values[:, 0], strict=True))
-        return _Compared(pairs or compared, decide_sides(compared, None, side, claim), values=values)
+        return _Compared(pairs or compared, decide_sides(compared, None, side, plan), values=values)
     reject_flags(args, "two runs", "all_pairs", "bootstrap", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_run_access(args, new, "compare")
-    claim = claim_for(new, args)
+    plan = plan_for(new, args)
     require_comparable(old, new)
-    before, after = gather((old,), claim.measures, args.first), gather((new,), claim.measures, args.second)
-    comparison = compare_evidence(before, after, claim, args.engine)
-    decision = decide_sides(comparison, before, after, claim, worst=True)
+    before, after = gather((old,), plan.measures, args.first), gather((new,), plan.measures, args.second)
+    comparison = compare_evidence(before, after, plan, args.engine)
+    decision = decide_sides(comparison, before, after, plan, worst=True)
     return _Compared(comparison, decision, changed_corpora(before, after))
 
 
@@ -337,21 +337,21 @@ def show_command(args: Namespace) -> None:
     if args.engines:
         reject_flags(args, "--engines", "engine")
     runs = [read_results(directory) for directory in directories]
-    claim = analysis_plan_of(runs[-1])
+    plan = analysis_plan_of(runs[-1])
     match = find_query(runs[-1], wanted)
-    engines = _choose_engines(args, runs, directories, claim)
-    measures = tuple(dict.fromkeys((*claim.measures, *match.query.measures)))
-    shown = show_query(engines, match.gold, match.query, args.form or match.form, claim, measures)
+    engines = _choose_engines(args, runs, directories, plan)
+    measures = tuple(dict.fromkeys((*plan.measures, *match.query.measures)))
+    shown = show_query(engines, match.gold, match.query, args.form or match.form, plan, measures)
     if split_of(match.query) == SEALED:
         log_run_access(args, runs[-1], "show")
     emit(args, show_document(shown), show_json(shown))
 
 
-def _choose_engines(args: Namespace, runs: list[Run], directories: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
+def _choose_engines(args: Namespace, runs: list[Run], directories: list[str], plan: AnalysisPlan) -> list[ShownEngine]:
     if len(runs) == 1:
-        names = args.engines or ([args.engine] if args.engine else compared_pair(runs[0], claim))
+        names = args.engines or ([args.engine] if args.engine else compared_pair(runs[0], plan))
         return [ShownEngine(name, name, runs[0]) for name in dict.fromkeys(names)]
-    names = args.engines or [args.engine or _shared_engine(runs, compared_pair(runs[1], claim)[1])] * 2
+    names = args.engines or [args.engine or _shared_engine(runs, compared_pair(runs[1], plan)[1])] * 2
     return [
         ShownEngine(f"{name} ({directory})", name, run)
         for name, directory, run in zip(names, directories, runs, strict=True)
@@ -398,24 +398,24 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     directory = args.results or default_results(args)
     run = read_results(directory)
     log_run_access(args, run, "plan")
-    claim = claim_for(run, args)
-    baseline, challenger = compared_pair(run, claim)
+    plan = plan_for(run, args)
+    baseline, challenger = compared_pair(run, plan)
     engine = args.engine or challenger
     if engine == baseline or engine in failed_engines(run):
         raise ConfigError(f"no engine to compare with {baseline}", hint="name one: --engine NAME")
-    plan = plan_comparison(
-        score(run, [claim.primary]),
+    sample = plan_comparison(
+        score(run, [plan.primary]),
         baseline=baseline,
         engine=engine,
-        primary=claim.primary,
+        primary=plan.primary,
         delta=args.detect,
-        alpha=claim.alpha,
+        alpha=plan.alpha,
         power=args.power,
-        cluster=claim.cluster,
+        cluster=plan.cluster,
         icc=args.icc,
     )
-    pair = f"{engine} − {baseline} on {claim.primary} in {directory}"
-    return plan, f"From {pair}; standard deviation of the paired differences: {plan.sd:.2g} per query"
+    pair = f"{engine} − {baseline} on {plan.primary} in {directory}"
+    return sample, f"From {pair}; standard deviation of the paired differences: {sample.sd:.2g} per query"
 
 
 def read_run_files(qrels: Path, files: Sequence[Path]) -> tuple[Run, tuple[str, ...]]:
@@ -436,7 +436,7 @@ def read_run_files(qrels: Path, files: Sequence[Path]) -> tuple[Run, tuple[str, 
     hashes = {f"{gold.name}/{query.id}": query_hash(query, gold.corpus) for query in gold.queries}
     # trec_eval's usual cutoffs; the first file is the baseline of two, as everywhere
     measures = ("nDCG@10", "RR@10", f"AP@{max(k, 10)}", f"R@{max(k, 10)}")
-    header = RunMetadata(claim=AnalysisPlan(measures, default_baseline(names, names)))
+    header = RunMetadata(analysis_plan=AnalysisPlan(measures, default_baseline(names, names)))
     return Run(Suite((gold,)), max(k, 10), tuple(engines), hashes=hashes, header=header), tuple(notes)
 
 

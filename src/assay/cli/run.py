@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from assay.cli.arguments import reject_flags
-from assay.cli.main import build_parser
-from assay.cli.options import claim_flags, default_results, load_experiment, question_flags, report_plan, split_list
-from assay.cli.output import (
+from assay.cli.console import (
     emit,
     emit_blocks,
     emit_results,
@@ -25,6 +23,8 @@ from assay.cli.output import (
     show_progress,
     warn,
 )
+from assay.cli.main import build_parser
+from assay.cli.options import default_results, load_experiment, plan_flags, question_flags, report_plan, split_list
 from assay.corpus.file_types import detect_type, kind_globs
 from assay.engines.shared_index import INDEX_NOTES, OUTSIDE
 from assay.errors import ConfigError, EngineError
@@ -32,14 +32,14 @@ from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import Missing, load_suite
 from assay.experiment.dry_run import DryRun, Node, dry_run
-from assay.experiment.plan import ExecutionOptions
+from assay.experiment.execution import RunOutcome, assemble, execute_spec, failure_reasons
 from assay.experiment.records.directory import repeat_directories, write_timings
 from assay.experiment.records.merge import RetainedEngine
-from assay.experiment.runner import RunOutcome, assemble, execute_spec, failure_reasons
+from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
 from assay.experiment.spec import Spec, check, override, with_engines
 from assay.experiment.spec.analysis_plan import analysis_plan_of, match_names, split_names
-from assay.experiment.spec.engines import (
+from assay.experiment.spec.engine_entries import (
     BUILTIN,
     Settings,
     duplicate_notes,
@@ -48,16 +48,16 @@ from assay.experiment.spec.engines import (
     retained_engines,
     settings_table,
 )
-from assay.experiment.spec.model import resolve_level
+from assay.experiment.spec.spec import resolve_level
 from assay.gold.load import load_gold
 from assay.gold.split import SEALED, select
-from assay.report.evidence import gather, stability, stability_blocks
 from assay.report.explorer.excerpts import PagePlan
-from assay.report.gate import Threshold, judge_gate, parse_threshold, threshold_measures
+from assay.report.gate_checks import Threshold, judge_gate, parse_threshold, threshold_measures
 from assay.report.publish import WrittenRun, publish, require_parquet
+from assay.report.query_scores import gather, stability, stability_blocks
 from assay.report.render.document import Block, Code, Document, Paragraph, table
-from assay.report.render.text import count
-from assay.report.results import results_json
+from assay.report.render.formatting import count
+from assay.report.results_file import results_json
 from assay.report.scored_run import level_of, real_engines
 from assay.types import AnalysisPlan, Run, Suite
 
@@ -68,7 +68,7 @@ _OTHERS = 0.3  # share of results that are not code from which --kind code is su
 def run_command(args: Namespace) -> int:
     spec = _load_spec(args)
     suite = _restrict_corpora(args, load_suite(spec))
-    flags = claim_flags(args)
+    flags = plan_flags(args)
     spec = resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"])
     if args.dry_run:
         _show_plan(args, spec, suite)
@@ -100,7 +100,7 @@ def _load_spec(args: Namespace) -> Spec:
     names = spec.names()
     family = None if args.family is None else split_names(args.family, names)
     only = match_names(args.only, names, "--only") if args.only else None
-    spec = override(spec, **claim_flags(args), family=family, only=only)
+    spec = override(spec, **plan_flags(args), family=family, only=only)
     _check_runnable(args, spec)
     return spec
 
@@ -271,14 +271,14 @@ def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
 def _write_run(
     args: Namespace,
     completed: RunOutcome,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     directory: Path,
     declared: Mapping[str, RetainedEngine],
     page: PagePlan,
 ) -> WrittenRun:
     written = publish(
         completed.run,
-        claim,
+        plan,
         directory,
         declared=declared,
         forget=args.drop_stale,
@@ -293,7 +293,7 @@ def _write_run(
 def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Mapping[str, object]) -> None:
     results = written.results
     json = {**results_json(results), **data} if args.json else {}
-    emit_results(args, written.case, results, str(directory), (), json)
+    emit_results(args, written.scored, results, str(directory), (), json)
     info(args, f"written to {directory / written.results.decision.report}")
     _suggest_code(args, written.case.run)
 
@@ -326,10 +326,10 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
 
 
 def _check_thresholds(thresholds: Sequence[Threshold], runs: Sequence[Run], spec: Spec) -> list[str]:
-    claim = spec.analysis_plan()
-    measures = dict.fromkeys((claim.primary, *threshold_measures(thresholds, spec.k)))
+    plan = spec.analysis_plan()
+    measures = dict.fromkeys((plan.primary, *threshold_measures(thresholds, spec.k)))
     scores = gather(runs, tuple(measures), spec.out)
-    gate = judge_gate(scores, claim, thresholds, None, engine=None, strict=False)
+    gate = judge_gate(scores, plan, thresholds, None, engine=None, strict=False)
     return [f"{check.what}: {check.detail}" for check in gate.checks if check.kind == "floor" and not check.passed]
 
 

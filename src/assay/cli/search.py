@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.arguments import reject_flags
-from assay.cli.output import (
+from assay.cli.console import (
     ResultPrinter,
     clean,
     emit_blocks,

@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Sequence
 from typing import Final
 
+from assay.cli.console import write_result
 from assay.cli.main import build_parser
-from assay.cli.output import write_result
 
 #: Scripts that call `assay completion SHELL -- WORDS` for the words before the cursor; without candidates: files.
 _SCRIPTS: Final = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.cli.arguments import reject_flags
-from assay.cli.output import emit_blocks, info
+from assay.cli.console import emit_blocks, info
 from assay.errors import ConfigError, SetupError, install_hint
 
 if TYPE_CHECKING:

@@ -5,38 +5,38 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from assay.cli.console import emit, emit_blocks, info, pluralize, show_progress, warn, write_result
 from assay.cli.options import (
-    claim_flags,
     default_results,
     load_config,
     load_experiment,
+    plan_flags,
     question_flags,
     read_results,
     split_list,
     split_today,
 )
-from assay.cli.output import emit, emit_blocks, info, pluralize, show_progress, warn, write_result
 from assay.engines.kinds import Component
 from assay.errors import ConfigError, GoldError
 from assay.experiment import ablation, check_directory
 from assay.experiment import ledger as ledgers
 from assay.experiment.ablation import spent_warning
 from assay.experiment.corpora import CorpusTexts, Missing, load_suite
-from assay.experiment.plan import ExecutionOptions
-from assay.experiment.runner import run_spec
+from assay.experiment.execution import run_spec
+from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.spec import Spec, make_engines, override
 from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan
-from assay.experiment.spec.engines import retained_engines
-from assay.experiment.spec.load import locate_error, read_table
-from assay.experiment.spec.model import resolve_level
+from assay.experiment.spec.assay_toml import locate_error, read_table
+from assay.experiment.spec.engine_entries import retained_engines
+from assay.experiment.spec.spec import resolve_level
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tracing import trace_queries
 from assay.experiment.tuning import BaseEngine, GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import sealed_queries
-from assay.report import tuning as report_tuning
+from assay.report import tuning_report
 from assay.report.explorer.excerpts import PagePlan
-from assay.report.ledger import (
+from assay.report.ledger_entries import (
     ablation_entries,
     entry_document,
     entry_json,
@@ -60,13 +60,13 @@ def ablate_command(args: Namespace) -> int:
     suite, notes = _select_queries(args, spec, suite, "ablations", allow_test=True)
     run, steps = _measure_parts(args, base, parts, suite)
     plan = base.spec.analysis_plan()
-    result = report_tuning.ablation_result(run, plan, base.name, steps, notes)
+    result = tuning_report.ablation_result(run, plan, base.name, steps, notes)
     _save_run(args, run, base.spec, suite)
-    data = report_tuning.ablation_json(result)
+    data = tuning_report.ablation_json(result)
     if ledger:
         added = add_to_ledger(args, ledger, ablation_entries(result, run, plan, ledger.rule, args.by))
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
-    emit(args, report_tuning.ablation_document(result), data)
+    emit(args, tuning_report.ablation_document(result), data)
     return 4 if result.failed else 0
 
 
@@ -94,16 +94,16 @@ def tune_command(args: Namespace) -> int:
     suite, notes = _select_queries(args, spec, suite, "tuning", allow_test=False)
     run = _run_varied(args, grid, suite)
     plan = grid.analysis_plan()
-    report = report_tuning.tune_report(run, plan, engine, points, settings.partitions, notes)
+    report = tuning_report.tune_report(run, plan, engine, points, settings.partitions, notes)
     _save_run(args, run, grid, suite)
-    data = report_tuning.tune_json(report)
+    data = tuning_report.tune_json(report)
     if ledger:
         entry = tuning_entry(report, run, plan, ledger.rule, args.by)
         added = add_to_ledger(args, ledger, [entry]) if entry else ()
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
         if not entry:
             info(args, f"{ledger.path}: no entry added: the best point equals the default")
-    emit(args, report_tuning.tune_document(report), data)
+    emit(args, tuning_report.tune_document(report), data)
     return 4 if len(report.points) < len(points) else 0
 
 
@@ -136,7 +136,7 @@ def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spe
 
 
 def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
-    flags = claim_flags(args)
+    flags = plan_flags(args)
     spec = override(load_experiment(args), **question_flags(args), **flags, jobs=args.jobs)
     suite = load_suite(spec)
     return resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"]), suite
@@ -190,31 +190,31 @@ def list_command(args: Namespace) -> None:
 
 
 def add_command(args: Namespace) -> None:
-    plan = _find_ledger(args)
-    ledgers.read_ledger(plan.path)
+    ledger = _find_ledger(args)
+    ledgers.read_ledger(ledger.path)
     args.results = args.results or default_results(args)
     run = read_results(args.results)
     old = read_results(args.against) if args.against else None
     suite = split_today(run.suite)  # the entry names the splits of today
     _log_sealed(suite, args.engine)
-    claim = change_plan(analysis_plan_of(run), run.k, **{**claim_flags(args), "baseline": None})
+    plan = change_plan(analysis_plan_of(run), run.k, **{**plan_flags(args), "baseline": None})
     if args.baseline and not args.against:
-        claim = replace(claim, baseline=args.baseline)
+        plan = replace(plan, baseline=args.baseline)
     if old is not None:
         measured, sentence = measure_runs(
             old,
             run,
-            claim,
+            plan,
             engines=(args.baseline or args.engine, args.engine),
             names=(args.against, args.results),
             allow_changed_corpus=args.allow_changed_corpus,
         )
         info(args, sentence)
     else:
-        measured = measure_engine(run, claim, args.engine)
+        measured = measure_engine(run, plan, args.engine)
     title = args.title or f"{measured.new.name} against {measured.old.name}"
     measured = replace(measured, run=replace(run, suite=suite))
-    (added,) = add_to_ledger(args, plan, [ledgers.make_entry(measured, claim, plan.rule, title=title, by=args.by)])
+    (added,) = add_to_ledger(args, ledger, [ledgers.make_entry(measured, plan, ledger.rule, title=title, by=args.by)])
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
         info(args, "the two engines have the same settings; the entry is meaningful only if the program changed")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from assay.experiment.records import check_directory, lock_directory, read_run, write_run
 
 if TYPE_CHECKING:
-    from assay.experiment.runner import run
-    from assay.experiment.sessions import Progress
+    from assay.experiment.execution import run
+    from assay.experiment.interleaved import Progress
 
 #: Imported on first use: readers of records need no engines.
-_MODULES = {"Progress": "assay.experiment.sessions", "run": "assay.experiment.runner"}
+_MODULES = {"Progress": "assay.experiment.interleaved", "run": "assay.experiment.execution"}
 
 __all__ = ["Progress", "check_directory", "lock_directory", "read_run", "run", "write_run"]
 

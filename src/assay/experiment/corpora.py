@@ -16,8 +16,8 @@ from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_yo
 from assay.experiment.records.directory import MANIFEST
 from assay.experiment.spec import FILE, Spec
 from assay.experiment.spec.analysis_plan import check_suite
-from assay.experiment.spec.load import EXTENDS, PRESET
-from assay.experiment.spec.model import KEYS, TABLES
+from assay.experiment.spec.assay_toml import EXTENDS, PRESET
+from assay.experiment.spec.spec import KEYS, TABLES
 from assay.gold.anchors import resolve
 from assay.gold.load import SHIPPED, TagRule, join, load_gold, reload_set
 from assay.gold.split import access_log_path

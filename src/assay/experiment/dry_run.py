@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.engines.base import cached_steps, sharing_engine
-from assay.experiment.cache import CellId, CorpusSnapshot, ResultCache
+from assay.experiment.cell_cache import CellId, CorpusSnapshot, ResultCache
 from assay.experiment.corpora import Missing
-from assay.experiment.plan import DEFAULT_OPTIONS, ExecutionOptions, RunPlan, make_plan
+from assay.experiment.run_plan import DEFAULT_OPTIONS, ExecutionOptions, RunPlan, make_plan
 from assay.experiment.spec import Spec
 from assay.experiment.worker import survey
 from assay.store.store import Store

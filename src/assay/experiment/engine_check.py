@@ -8,8 +8,8 @@ from pathlib import Path
 
 from assay.engines.base import FullEngine
 from assay.errors import CorpusError
-from assay.experiment.runner import run
-from assay.experiment.sessions import ProgressCallback
+from assay.experiment.execution import run
+from assay.experiment.interleaved import ProgressCallback
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize
 from assay.syntax.identifiers import split

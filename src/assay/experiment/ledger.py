@@ -22,7 +22,7 @@ from assay.errors import ConfigError, InputError
 from assay.experiment.corpora import LEDGER_FILE, LEDGER_START, ledger_head
 from assay.experiment.records import config_hash
 from assay.experiment.spec import Spec
-from assay.experiment.spec.load import locate_error, read_table
+from assay.experiment.spec.assay_toml import locate_error, read_table
 from assay.files import check_regular, write_atomic
 from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of

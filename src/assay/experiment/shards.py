@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from assay.errors import ConfigError, InputError, NotComparableError
-from assay.experiment.cache import CellId, CellResult, CorpusSnapshot, cell_from_json, cell_json, snapshot_json
+from assay.experiment.cell_cache import CellId, CellResult, CorpusSnapshot, cell_from_json, cell_json, snapshot_json
 from assay.experiment.corpora import Missing
-from assay.experiment.plan import ExecutionOptions, PlanSummary, make_plan
+from assay.experiment.execution import PlanResult, execute
+from assay.experiment.interleaved import ProgressCallback
 from assay.experiment.records.codec import Lines, decoder, dump, join_lines
 from assay.experiment.records.directory import SHARDS
 from assay.experiment.records.merge import RetainedEngine
-from assay.experiment.runner import PlanResult, execute
-from assay.experiment.sessions import ProgressCallback
+from assay.experiment.run_plan import ExecutionOptions, PlanSummary, make_plan
 from assay.experiment.spec import Spec
-from assay.experiment.spec.engines import retained_engines
+from assay.experiment.spec.engine_entries import retained_engines
 from assay.files import atomic_stream
 from assay.types import Suite
 

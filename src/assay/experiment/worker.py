@@ -20,12 +20,12 @@ from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, package_digest, text_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine, sharing_engine
 from assay.errors import CorpusError, SetupError
-from assay.experiment.cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache
+from assay.experiment.cell_cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache
 from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
+from assay.experiment.interleaved import TIME_DIGITS, EngineLimits, ProgressCallback, ignore_progress, run_interleaved
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
 from assay.experiment.records.directory import is_excluded
-from assay.experiment.sessions import TIME_DIGITS, EngineLimits, ProgressCallback, ignore_progress, run_interleaved
-from assay.experiment.spec.engines import EngineFactory
+from assay.experiment.spec.engine_entries import EngineFactory
 from assay.gold.git_history import find_stale_ranges
 from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store

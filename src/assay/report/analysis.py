@@ -16,9 +16,10 @@ from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import measure_costs, timing_conditions
 from assay.report.decision import DecidedEngine, decide, find_losses
 from assay.report.diagnostics import find_diagnostics
+from assay.report.extra_tables import table_numbers
 from assay.report.failures import contract_violations, mismatch_text, path_mismatches, query_failures, stderr_tails
-from assay.report.render.text import SHOWN, clip, count, repository_names
-from assay.report.results import (
+from assay.report.render.formatting import SHOWN, clip, count, repository_names
+from assay.report.results_file import (
     AdversaryStats,
     Breakdown,
     EngineResources,
@@ -31,7 +32,7 @@ from assay.report.results import (
     Ranks,
     Results,
 )
-from assay.report.rows import make_rows
+from assay.report.rows_file import make_rows
 from assay.report.scored_run import (
     ScoredRun,
     absent_notes,
@@ -47,16 +48,15 @@ from assay.report.scored_run import (
     level_of,
     mark_synthetic,
     measure_text,
-    open_case,
     pick,
     rank_measure,
     real_engines,
     reference_warnings,
     score_gains,
+    score_run,
     synthetic_notes,
     synthetic_sets,
 )
-from assay.report.tables import table_numbers
 from assay.scoring import Ties, breakdown, evaluation_means, evaluation_measures, parse_measure, score, ties
 from assay.stats import compare_slices
 from assay.stats.config import compare_options
@@ -79,8 +79,8 @@ PAGE_BREAKDOWNS = ("language of the answer", "repository")
 _MANY_MISSED = 3
 
 
-def analyze(run: Run, claim: AnalysisPlan) -> Results:
-    return analyze_case(open_case(run, claim))
+def analyze(run: Run, plan: AnalysisPlan) -> Results:
+    return analyze_scored(score_run(run, plan))
 
 
 _SILENT: Final = (
@@ -89,21 +89,21 @@ _SILENT: Final = (
 )
 
 
-def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
+def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
-    run, claim = case.run, case.claim
-    scores = pick(case.scores, measures=claim.measures)
+    run, plan = scored.run, scored.plan
+    scores = pick(scored.scores, measures=plan.measures)
     failed = failed_engines(run)
-    comparison = compare_family(scores, claim, family_of(run, claim), failed, pairwise=case.pairwise)
-    comparison = replace(mark_identical(comparison, case.scorer), notes=(*absent_notes(run, claim), *comparison.notes))
-    units = [case.scores.units[i] for i in case.headline]
-    gains = score_gains(scores, case.primary)
-    leader, challenger = choose_leader(run, claim, gains), choose_challenger(run, claim, gains)
-    tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
+    comparison = compare_family(scores, plan, family_of(run, plan), failed, pairwise=scored.pairwise)
+    comparison = replace(mark_identical(comparison, scored.scorer), notes=(*absent_notes(run, plan), *comparison.notes))
+    units = [scored.scores.units[i] for i in scored.headline]
+    gains = score_gains(scores, scored.primary)
+    leader, challenger = choose_leader(run, plan, gains), choose_challenger(run, plan, gains)
+    tied = ties(scored.scorer, [parse_measure(scored.primary)], np.random.default_rng(plan.seed))
     headline = {(unit.gold, unit.query, unit.form) for unit in units}
     summaries = tuple(_summary(engine, tie, headline) for engine, tie in zip(run.engines, tied, strict=True))
     mismatches = path_mismatches(run)
-    diagnostics = find_diagnostics(case)
+    diagnostics = find_diagnostics(scored)
     synthetic = synthetic_sets(run)
     suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
     able = {engine.name for engine in run.engines if any(ranking.hits for ranking in engine.rankings)}
@@ -115,9 +115,9 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
         *(f"{name} returned no results: {_SILENT}." for name in silent),
         *map(mismatch_text, mismatches),
         *paths_only,
-        *(reference_warnings(run, scores, case.primary, (challenger, claim.baseline)) if challenger in able else ()),
+        *(reference_warnings(run, scores, scored.primary, (challenger, plan.baseline)) if challenger in able else ()),
         *_stale_ranges(run),
-        *_warnings(case, summaries, mismatches, len(units)),
+        *_warnings(scored, summaries, mismatches, len(units)),
         *(each.text for each in grave[len(paths_only) :]),
     )
     spending = measure_costs(run)
@@ -126,21 +126,21 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
         k=run.k,
         queries=len(units),
         repositories=len({unit.repository for unit in units}),
-        forms=forms_of(case.scores.units),
-        headline=_headline_forms([unit.form for unit in units], claim.primary),
-        measures=claim.measures,
+        forms=forms_of(scored.scores.units),
+        headline=_headline_forms([unit.form for unit in units], plan.primary),
+        measures=plan.measures,
         leader=leader,
         challenger=challenger,
         comparison=comparison,
         engines=summaries,
-        reading=_reading(case, comparison, leader),
-        breakdowns=tuple(_breakdowns(case)),
-        slices=_slices(case, challenger),
-        phrasings=tuple(_phrasings(case)),
-        adversaries=tuple(_adversaries(case)),
-        layers=tuple(_layers(case)),
-        ranks=tuple(_ranks(case, name) for name in real_engines(run)),
-        low_scores=tuple(low for name in real_engines(run) for low in _low_scores(case, name)) if worst else (),
+        reading=_reading(scored, comparison, leader),
+        breakdowns=tuple(_breakdowns(scored)),
+        slices=_slices(scored, challenger),
+        phrasings=tuple(_phrasings(scored)),
+        adversaries=tuple(_adversaries(scored)),
+        layers=tuple(_layers(scored)),
+        ranks=tuple(_ranks(scored, name) for name in real_engines(run)),
+        low_scores=tuple(low for name in real_engines(run) for low in _low_scores(scored, name)) if worst else (),
         warnings=warnings,
         notes=(*_corpus_facts(run, "notes"), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
         header=run.header,
@@ -151,51 +151,51 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
         path_mismatches=mismatches,
         stderr=stderr_tails(run),
         synthetic=synthetic,
-        rows=make_rows(case, comparison),
+        rows=make_rows(scored, comparison),
         diagnostics=diagnostics,
-        tables=claim.tables,
-        numbers=table_numbers(claim.tables, case, comparison) if claim.tables else {},
+        tables=plan.tables,
+        numbers=table_numbers(plan.tables, scored, comparison) if plan.tables else {},
         decision=decide(
             comparison,
             challenger,
-            _decided_engines(case, comparison, spending),
+            _decided_engines(scored, comparison, spending),
             suite=suite,
-            losses=find_losses(case.scores, challenger, claim.baseline, case.primary),
+            losses=find_losses(scored.scores, challenger, plan.baseline, scored.primary),
             failures={summary.name: (summary.failed, summary.asked) for summary in summaries},
             silent=silent,
             warnings=warnings,
             report=HTML,
-            drafts=_count_drafts(case),
+            drafts=_count_drafts(scored),
         ),
     )
 
 
 def _decided_engines(
-    case: ScoredRun, comparison: Comparison, spending: Sequence[EngineResources]
+    scored: ScoredRun, comparison: Comparison, spending: Sequence[EngineResources]
 ) -> Iterator[DecidedEngine]:
     """Yield the engines under test and the baseline; times only if engines were interleaved."""
-    shown = {*candidates(case.run, case.claim), *family_of(case.run, case.claim), comparison.baseline}
-    times = {used.engine: used for used in spending} if case.run.header.timed else {}
-    failed = {engine.name: sum(r.status != Status.OK for r in engine.rankings) for engine in case.run.engines}
+    shown = {*candidates(scored.run, scored.plan), *family_of(scored.run, scored.plan), comparison.baseline}
+    times = {used.engine: used for used in spending} if scored.run.header.timed else {}
+    failed = {engine.name: sum(r.status != Status.OK for r in engine.rankings) for engine in scored.run.engines}
     for row in comparison.means:
-        if row.measure == case.primary and row.engine in shown:
+        if row.measure == scored.primary and row.engine in shown:
             used = times.get(row.engine)
             latency = (used.warm_ms, used.warm_p95_ms) if used and used.warm_ms else (None, None)
             yield DecidedEngine(row.engine, row.mean, row.interval.low, row.interval.high, failed[row.engine], *latency)
 
 
-def compared_pair(run: Run, claim: AnalysisPlan) -> tuple[str, str]:
+def compared_pair(run: Run, plan: AnalysisPlan) -> tuple[str, str]:
     """Return the baseline of a run and its challenger without the rest of the analysis."""
-    case = open_case(run, replace(claim, measures=(claim.primary,)))
-    return case.claim.baseline, choose_challenger(run, case.claim, score_gains(case.scores, claim.primary))
+    scored = score_run(run, replace(plan, measures=(plan.primary,)))
+    return scored.plan.baseline, choose_challenger(run, scored.plan, score_gains(scored.scores, plan.primary))
 
 
-def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
-    claim = case.claim
-    if challenger == claim.baseline or {challenger, claim.baseline} & failed_engines(case.run):
+def _slices(scored: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
+    plan = scored.plan
+    if challenger == plan.baseline or {challenger, plan.baseline} & failed_engines(scored.run):
         return ()
-    scores = pick(case.scores, engines=(claim.baseline, challenger), measures=(claim.primary,))
-    return compare_slices(scores, baseline=claim.baseline, primary=claim.primary, **compare_options(claim))
+    scores = pick(scored.scores, engines=(plan.baseline, challenger), measures=(plan.primary,))
+    return compare_slices(scores, baseline=plan.baseline, primary=plan.primary, **compare_options(plan))
 
 
 def _headline_forms(forms: Sequence[str], primary: str) -> str:
@@ -222,11 +222,13 @@ def _summary(engine: EngineRun, tied: Ties, headline: Collection[tuple[str, str,
     )
 
 
-def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
-    means = {row.engine: row for row in comparison.means if row.measure == case.primary}
-    roles = {engine.role: means.get(engine.name) for engine in reversed(case.run.engines)}  # the first of each role
+def _reading(scored: ScoredRun, comparison: Comparison, leader: str) -> str:
+    means = {row.engine: row for row in comparison.means if row.measure == scored.primary}
+    roles = {engine.role: means.get(engine.name) for engine in reversed(scored.run.engines)}  # the first of each role
     best, floor, ceiling, keywords = means[leader], roles.get("floor"), roles.get("ceiling"), roles.get("reference")
-    text = f"{leader} scores {best.mean:.3f} {measure_text(case.primary)} on {count(best.queries, 'query', 'queries')}"
+    text = (
+        f"{leader} scores {best.mean:.3f} {measure_text(scored.primary)} on {count(best.queries, 'query', 'queries')}"
+    )
     if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
         low, high = f"random ({floor.mean:.3f})", f"the oracle ({ceiling.mean:.3f})"
@@ -255,15 +257,15 @@ def _stale_ranges(run: Run) -> Iterator[str]:
 
 
 def _warnings(
-    case: ScoredRun, summaries: Sequence[EngineSummary], mismatches: Sequence[PathMismatch], queries: int
+    scored: ScoredRun, summaries: Sequence[EngineSummary], mismatches: Sequence[PathMismatch], queries: int
 ) -> Iterator[str]:
-    drafts = _count_drafts(case)
+    drafts = _count_drafts(scored)
     if drafts:
         verb = "is a draft" if drafts == 1 else "are drafts"
-        yield f"{drafts} of {len(case.queries)} queries {verb}: run `assay gold review` before you trust a number."
-    yield from synthetic_notes(case.run)
-    yield from few_queries(queries, case.primary)
-    golds = case.run.suite.golds
+        yield f"{drafts} of {len(scored.queries)} queries {verb}: run `assay gold review` before you trust a number."
+    yield from synthetic_notes(scored.run)
+    yield from few_queries(queries, scored.primary)
+    golds = scored.run.suite.golds
     torn = [pair for gold in golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)]
     if torn:
         one, other = torn[0]
@@ -272,20 +274,21 @@ def _warnings(
             f"{many} for another answer in the words of an earlier one, such as {other.id} and {one.id}: no engine can "
             f"answer both, so even the oracle may stay below 1. `assay gold lint` names them (G401)."
         )
-    deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
+    k = scored.run.k
+    deep = sorted({repr(m) for m in evaluation_measures(scored.run.suite) if m.depth > k})
     if deep:
-        yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
-    for engine, summary in zip(case.run.engines, summaries, strict=True):
-        yield from _engine_warnings(case.run, engine, summary, mismatches)
-    problems = _corpus_facts(case.run, "problems")
+        yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {k} results."
+    for engine, summary in zip(scored.run.engines, summaries, strict=True):
+        yield from _engine_warnings(scored.run, engine, summary, mismatches)
+    problems = _corpus_facts(scored.run, "problems")
     if problems:
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
-        yield from _corpus_facts(case.run, "notes")
+        yield from _corpus_facts(scored.run, "notes")
 
 
-def _count_drafts(case: ScoredRun) -> int:
-    return sum(query.tags.get("status") == "draft" for query in case.queries.values())
+def _count_drafts(scored: ScoredRun) -> int:
+    return sum(query.tags.get("status") == "draft" for query in scored.queries.values())
 
 
 def _engine_warnings(
@@ -308,13 +311,13 @@ def _corpus_facts(run: Run, key: Literal["notes", "problems"]) -> list[str]:
     return [f"{name}: {text}" for name, facts in run.header.corpora.items() for text in getattr(facts, key)]
 
 
-def _breakdowns(case: ScoredRun) -> Iterator[Breakdown]:
+def _breakdowns(scored: ScoredRun) -> Iterator[Breakdown]:
     """Break the primary measure down by phrasing, language, repository, leakage, and each tag with few values."""
-    units, headline = case.scores.units, case.headline
+    units, headline = scored.scores.units, scored.headline
     forms = {form: [i for i, unit in enumerate(units) if unit.form == form] for form in forms_of(units)}
     if len(forms) > 1:
-        yield _breakdown(case, "form", forms)
-    queries = {i: case.queries[units[i].gold, units[i].query] for i in headline}
+        yield _breakdown(scored, "form", forms)
+    queries = {i: scored.queries[units[i].gold, units[i].query] for i in headline}
     repositories = repository_names(unit.repository for unit in units)
     places = (
         {i: language_of(queries[i]) for i in headline},
@@ -323,46 +326,46 @@ def _breakdowns(case: ScoredRun) -> Iterator[Breakdown]:
     for by, values in zip(PAGE_BREAKDOWNS, places, strict=True):
         names = sorted(set(values.values()))
         if 1 < len(names) <= _MAX_PLACES:
-            yield _breakdown(case, by, {name: [i for i in headline if values[i] == name] for name in names})
+            yield _breakdown(scored, by, {name: [i for i in headline if values[i] == name] for name in names})
     leaky = {i for i in headline if overlaps(queries[i].forms[units[i].form], queries[i].targets)}
     groups = {
         "names the target": [i for i in headline if i in leaky],
         "no word in common": [i for i in headline if i not in leaky],
     }
-    yield _breakdown(case, "words shared with the target's path or symbol", groups)
+    yield _breakdown(scored, "words shared with the target's path or symbol", groups)
     for tag in sorted({tag for i in headline for tag in units[i].tags}):
-        parts = by_tag(case, tag)
+        parts = by_tag(scored, tag)
         if 1 < len(parts) <= _MAX_TAG_VALUES:
-            yield _breakdown(case, tag, parts)
+            yield _breakdown(scored, tag, parts)
 
 
-def _breakdown(case: ScoredRun, by: str, groups: Mapping[str, Sequence[int]]) -> Breakdown:
+def _breakdown(scored: ScoredRun, by: str, groups: Mapping[str, Sequence[int]]) -> Breakdown:
     means = [
         GroupMean(row.engine, name, row.queries, row.mean, row.interval.low, row.interval.high)
         for name, columns in groups.items()
         if columns
-        for row in group_means(case, columns, (case.primary,))
+        for row in group_means(scored, columns, (scored.primary,))
     ]
-    return Breakdown(by, case.primary, tuple(means))
+    return Breakdown(by, scored.primary, tuple(means))
 
 
-def _phrasings(case: ScoredRun) -> Iterator[Phrasing]:
-    names = [name for name in case.scores.measures if parse_measure(name).of is not None]
-    for row in group_means(case, case.headline, names) if names else []:
+def _phrasings(scored: ScoredRun) -> Iterator[Phrasing]:
+    names = [name for name in scored.scores.measures if parse_measure(name).of is not None]
+    for row in group_means(scored, scored.headline, names) if names else []:
         yield Phrasing(row.engine, row.measure, row.mean, row.interval.low, row.interval.high, row.queries)
 
 
-def _adversaries(case: ScoredRun) -> Iterator[AdversaryStats]:
+def _adversaries(scored: ScoredRun) -> Iterator[AdversaryStats]:
     """Yield displacement and rank gap over all adversaries, by relationship and by strength."""
-    if not any(query.adversaries for gold in case.run.suite.golds for query in gold.queries):
+    if not any(query.adversaries for gold in scored.run.suite.golds for query in gold.queries):
         return
-    k = case.run.k
+    k = scored.run.k
     measures = [parse_measure(f"Displacement@{k}"), parse_measure(f"RankGap@{k}")]
-    found = score(case.scorer, [f"Hit(grade=2)@{k}"])
-    yield from _adversary_rows("all", "all", found, score(case.scorer, measures))
+    found = score(scored.scorer, [f"Hit(grade=2)@{k}"])
+    yield from _adversary_rows("all", "all", found, score(scored.scorer, measures))
     kinds: tuple[Literal["relationship", "strength"], ...] = ("relationship", "strength")
     for by in kinds:
-        for part in breakdown(case.scorer, measures, by):
+        for part in breakdown(scored.scorer, measures, by):
             yield from _adversary_rows(by, part.label, found, part.scores)
 
 
@@ -376,9 +379,9 @@ def _adversary_rows(by: str, value: str, found: Scores, scores: Scores) -> Itera
             yield AdversaryStats(engine, by, value, int(applies.sum()), *means)
 
 
-def _layers(case: ScoredRun) -> Iterator[LayerMean]:
-    named = [m for m in evaluation_measures(case.run.suite) if m.depth <= case.run.k]
-    for row in evaluation_means(case.run, score(case.scorer, named)) if named else ():
+def _layers(scored: ScoredRun) -> Iterator[LayerMean]:
+    named = [m for m in evaluation_measures(scored.run.suite) if m.depth <= scored.run.k]
+    for row in evaluation_means(scored.run, score(scored.scorer, named)) if named else ():
         yield LayerMean(row.engine, row.measure, row.n, row.mean)
 
 
@@ -386,13 +389,13 @@ def _rank_of(reciprocal: float) -> int | None:
     return round(1 / reciprocal) if reciprocal > 0 else None
 
 
-def _ranks(case: ScoredRun, engine: str) -> Ranks:
-    measure = rank_measure(case.primary, case.run.k)
-    numbers = Counter(map(_rank_of, case.values(engine, measure)[list(case.headline)]))
-    counts = tuple(numbers.get(rank, 0) for rank in range(1, case.run.k + 1))
+def _ranks(scored: ScoredRun, engine: str) -> Ranks:
+    measure = rank_measure(scored.primary, scored.run.k)
+    numbers = Counter(map(_rank_of, scored.values(engine, measure)[list(scored.headline)]))
+    counts = tuple(numbers.get(rank, 0) for rank in range(1, scored.run.k + 1))
     missed = numbers.get(None, 0)
-    sentence = "every query failed." if engine in failed_engines(case.run) else _rank_sentence(counts, missed)
-    return Ranks(engine, counts, missed, sentence, level_of(case.primary), measure)
+    sentence = "every query failed." if engine in failed_engines(scored.run) else _rank_sentence(counts, missed)
+    return Ranks(engine, counts, missed, sentence, level_of(scored.primary), measure)
 
 
 def _rank_sentence(counts: Sequence[int], missed: int) -> str:
@@ -408,19 +411,19 @@ def _rank_sentence(counts: Sequence[int], missed: int) -> str:
     return f"{text}: answers stand on top" + ("; read the misses one by one." if missed else ".")
 
 
-def _low_scores(case: ScoredRun, engine: str) -> list[LowScore]:
+def _low_scores(scored: ScoredRun, engine: str) -> list[LowScore]:
     """List the queries with less than half of the possible score, worst first."""
-    measure = parse_measure(case.primary)
+    measure = parse_measure(scored.primary)
     best = measure.high if measure.higher_is_better else measure.low
-    values = case.values(engine, case.primary)
-    reciprocal = case.values(engine, rank_measure(case.primary, case.run.k))
-    rankings = {(r.gold, r.query, r.form): r for e in case.run.engines if e.name == engine for r in e.rankings}
+    values = scored.values(engine, scored.primary)
+    reciprocal = scored.values(engine, rank_measure(scored.primary, scored.run.k))
+    rankings = {(r.gold, r.query, r.form): r for e in scored.run.engines if e.name == engine for r in e.rankings}
     low = []
-    for i in case.headline:
+    for i in scored.headline:
         if abs(values[i] - best) <= (measure.high - measure.low) / 2:
             continue
-        unit = case.scores.units[i]
-        query, ranking = case.queries[unit.gold, unit.query], rankings[unit.gold, unit.query, unit.form]
+        unit = scored.scores.units[i]
+        query, ranking = scored.queries[unit.gold, unit.query], rankings[unit.gold, unit.query, unit.form]
         grade = max(target.grade for target in query.targets)
         low.append(
             LowScore(

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
 from assay.report.decision import Decision, QueryLoss, decide_comparison, find_losses
-from assay.report.evidence import QueryScores, chance_between, gather, path_key, stability
+from assay.report.query_scores import QueryScores, chance_between, gather, path_key, stability
 from assay.report.render.document import (
     Block,
     Cell,
@@ -18,7 +18,7 @@ from assay.report.render.document import (
     drop_empty_columns,
     table,
 )
-from assay.report.render.text import difference_text, format_interval, p_text
+from assay.report.render.formatting import difference_text, format_interval, p_text
 from assay.report.scored_run import (
     absent_notes,
     choose_leader,
@@ -61,30 +61,30 @@ _TONES: dict[Verdict, Tone] = {
 }
 
 
-def compare_engines(run: Run, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
-    return compare_within(gather((run,), claim.measures, ""), claim, engine)
+def compare_engines(run: Run, plan: AnalysisPlan, engine: str | None = None) -> Comparison:
+    return compare_within(gather((run,), plan.measures, ""), plan, engine)
 
 
-def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
-    claim, pairwise = resolve_baseline(side, claim, side.scores, side.dead, engine)
-    family = (engine,) if engine and not claim.family else family_of(side, claim)
+def compare_within(side: QueryScores, plan: AnalysisPlan, engine: str | None = None) -> Comparison:
+    plan, pairwise = resolve_baseline(side, plan, side.scores, side.dead, engine)
+    family = (engine,) if engine and not plan.family else family_of(side, plan)
     if not family:
         raise ConfigError(
-            f"no engine to compare with {claim.baseline}", hint="run another engine, or choose another --baseline"
+            f"no engine to compare with {plan.baseline}", hint="run another engine, or choose another --baseline"
         )
-    others = compared_engines(side, claim.baseline) if claim.family else ()
-    names = tuple(dict.fromkeys((claim.baseline, *family, *others)))
-    scores = pick(side.scores, engines=names, measures=claim.measures)
+    others = compared_engines(side, plan.baseline) if plan.family else ()
+    names = tuple(dict.fromkeys((plan.baseline, *family, *others)))
+    scores = pick(side.scores, engines=names, measures=plan.measures)
     engines = {e.name: (side, e.name) for e in side.engines}
-    comparison = compare_family(scores, claim, family, side.dead, pairwise=pairwise)
-    comparison = _add_run_variance(comparison, claim, engines, engines)
-    if engine and claim.family:
-        if engine not in claim.family:
+    comparison = compare_family(scores, plan, family, side.dead, pairwise=pairwise)
+    comparison = _add_run_variance(comparison, plan, engines, engines)
+    if engine and plan.family:
+        if engine not in plan.family:
             raise ConfigError(
-                f"{engine!r} is not in the declared family: {', '.join(claim.family)}",
+                f"{engine!r} is not in the declared family: {', '.join(plan.family)}",
                 hint=f"declare it with --family {engine}",
             )
-        kept = (engine, claim.baseline)
+        kept = (engine, plan.baseline)
         comparison = replace(
             comparison,
             rows=tuple(row for row in comparison.rows if row.engine == engine),
@@ -94,15 +94,15 @@ def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = 
         )
     comparison = _mark_same_answers(comparison, engines)
     return replace(
-        comparison, notes=(*notes_on(side.synthetic, side.golds), *absent_notes(side, claim), *comparison.notes)
+        comparison, notes=(*notes_on(side.synthetic, side.golds), *absent_notes(side, plan), *comparison.notes)
     )
 
 
-def _add_run_variance(comparison: Comparison, claim: AnalysisPlan, old: _Side, new: _Side) -> Comparison:
+def _add_run_variance(comparison: Comparison, plan: AnalysisPlan, old: _Side, new: _Side) -> Comparison:
     def variance_of(row: ComparisonRow) -> RunVariance | None:
         return chance_between(stability(*old[row.baseline], row.measure), stability(*new[row.engine], row.measure))
 
-    return add_run_variance(comparison, variance_of, CompareSettings(**compare_options(claim)))
+    return add_run_variance(comparison, variance_of, CompareSettings(**compare_options(plan)))
 
 
 def mark_identical(comparison: _Comparison, run: Run | Scorer) -> _Comparison:
@@ -122,27 +122,27 @@ def _mark_same_answers(comparison: Comparison, engines: _Side) -> Comparison:
 
 
 def compare_family(
-    scores: Scores, claim: AnalysisPlan, family: Sequence[str], dead: Collection[str], *, pairwise: bool = False
+    scores: Scores, plan: AnalysisPlan, family: Sequence[str], dead: Collection[str], *, pairwise: bool = False
 ) -> Comparison:
     """Compare a family with the baseline; failed engines keep their means but leave the family."""
-    left = [] if claim.baseline in dead else [name for name in family if name not in dead]
-    failed = [name for name in (claim.baseline, *family) if name in dead]
+    left = [] if plan.baseline in dead else [name for name in family if name not in dead]
+    failed = [name for name in (plan.baseline, *family) if name in dead]
     if not left:
-        return _note_failed(_means_only(scores, claim, claim.baseline), failed, claim.baseline)
+        return _note_failed(_means_only(scores, plan, plan.baseline), failed, plan.baseline)
     comparison = compare(
         pick(scores, engines=[name for name in scores.engines if name not in dead]),
-        baseline=claim.baseline,
-        primary=claim.primary,
+        baseline=plan.baseline,
+        primary=plan.primary,
         family=left,
         pairwise=pairwise,
-        **compare_options(claim),
+        **compare_options(plan),
     )
-    every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else comparison.means
-    return _note_failed(replace(comparison, means=every), failed, claim.baseline)
+    every = means(scores, alpha=plan.alpha, cluster=plan.cluster) if dead else comparison.means
+    return _note_failed(replace(comparison, means=every), failed, plan.baseline)
 
 
-def _means_only(scores: Scores, claim: AnalysisPlan, baseline: str) -> Comparison:
-    return means_only(scores, baseline=baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
+def _means_only(scores: Scores, plan: AnalysisPlan, baseline: str) -> Comparison:
+    return means_only(scores, baseline=baseline, primary=plan.primary, alpha=plan.alpha, cluster=plan.cluster)
 
 
 def _note_failed(comparison: _Comparison, failed: Sequence[str], baseline: str = "") -> _Comparison:
@@ -154,48 +154,48 @@ def _note_failed(comparison: _Comparison, failed: Sequence[str], baseline: str =
     return replace(comparison, failed=tuple(failed), notes=(note, *notes))
 
 
-def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
+def compare_all_pairs(run: Run, plan: AnalysisPlan) -> AllPairs:
     """Compare all pairs of competing engines; the leader is that of the report."""
-    names, dead = competing(run, claim), failed_engines(run)
+    names, dead = competing(run, plan), failed_engines(run)
     left, failed = [name for name in names if name not in dead], [name for name in names if name in dead]
     if failed and len(left) < 2:
         raise EngineError(
             f"{', '.join(failed)} failed on every query: fewer than two engines are left to compare",
             hint="`assay score` shows their errors",
         )
-    scores = pick(score(run, claim.measures), engines=left)
-    comparison = all_pairs(scores, claim.primary, **compare_options(claim))
-    comparison = with_leader(comparison, choose_leader(run, claim, score_gains(scores, claim.primary)))
+    scores = pick(score(run, plan.measures), engines=left)
+    comparison = all_pairs(scores, plan.primary, **compare_options(plan))
+    comparison = with_leader(comparison, choose_leader(run, plan, score_gains(scores, plan.primary)))
     comparison = _note_failed(mark_identical(comparison, run), failed)
     return replace(comparison, notes=(*synthetic_notes(run), *comparison.notes))
 
 
 def compare_runs(
-    old: Run, new: Run, claim: AnalysisPlan, names: tuple[str, str], engine: str | None = None
+    old: Run, new: Run, plan: AnalysisPlan, names: tuple[str, str], engine: str | None = None
 ) -> Comparison:
     """Compare one engine, or all shared engines, between two runs; the old run is the baseline.
 
     Runs with different k or of different repositories are rejected.
     """
     require_comparable(old, new)
-    before, after = gather((old,), claim.measures, names[0]), gather((new,), claim.measures, names[1])
-    return compare_evidence(before, after, claim, engine)
+    before, after = gather((old,), plan.measures, names[0]), gather((new,), plan.measures, names[1])
+    return compare_evidence(before, after, plan, engine)
 
 
-def compare_evidence(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
+def compare_evidence(old: QueryScores, new: QueryScores, plan: AnalysisPlan, engine: str | None = None) -> Comparison:
     """Compare two sides, each a run, its repeats or a baseline file; see `compare_runs`."""
     require_comparable(old, new)
     measures = old.scores.measures
-    if claim.primary not in measures:
+    if plan.primary not in measures:
         raise NotComparableError(
-            f"{old.name} has no values of {claim.primary}",
+            f"{old.name} has no values of {plan.primary}",
             hint=f"it has {', '.join(measures)}; record it again with --write-baseline, or choose --primary",
         )
-    shared = replace(claim, measures=tuple(name for name in claim.measures if name in measures))
+    shared = replace(plan, measures=tuple(name for name in plan.measures if name in measures))
     before, after = ({f"{e.name} ({side.name})": (side, e.name) for e in side.engines} for side in (old, new))
-    comparison = _add_run_variance(_compare_sides(old, new, shared, engine), claim, before, after)
+    comparison = _add_run_variance(_compare_sides(old, new, shared, engine), plan, before, after)
     synthetic = notes_on((*old.synthetic, *new.synthetic), (*old.golds, *new.golds))
-    notes = (*synthetic, *change_notes(old, new, claim), *comparison.notes)
+    notes = (*synthetic, *change_notes(old, new, plan), *comparison.notes)
     return replace(_mark_same_answers(comparison, before | after), notes=notes)
 
 
@@ -203,7 +203,7 @@ def decide_sides(
     comparison: Comparison,
     old: QueryScores | None,
     new: QueryScores,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     *,
     worst: bool = False,
     blamed: Collection[str] = (),
@@ -231,7 +231,7 @@ def decide_sides(
         blamed=blamed,
         failures=failures,
         silent=silent if old is None else [f"{name} ({new.name})" for name in silent],
-        warnings=(*notes_on(new.synthetic, new.golds), *(change_notes(old, new, claim) if old else ()), *few),
+        warnings=(*notes_on(new.synthetic, new.golds), *(change_notes(old, new, plan) if old else ()), *few),
     )
     compared = [decision.candidate.name, *([decision.baseline.name] if decision.baseline and not old else [])]
     names = [name.removesuffix(f" ({new.name})") for name in compared]
@@ -273,38 +273,38 @@ def _repository_text(facts: CorpusInfo) -> str:
     return f"{name} (first commit {facts.root_commit[:9]})" if facts.root_commit else name
 
 
-def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None) -> Comparison:
+def _compare_sides(old: QueryScores, new: QueryScores, plan: AnalysisPlan, engine: str | None) -> Comparison:
     names = RunNames(old.name, new.name)
     tables, failed, labels = list[Scores](), set[str](), list[str]()
     for side in (old, new):
         chosen = (engine,) if engine else engines_under_test(side)
-        tables.append(pick(side.scores, engines=chosen, measures=claim.measures))
+        tables.append(pick(side.scores, engines=chosen, measures=plan.measures))
         failed |= side.dead.intersection(chosen)
         labels += [f"{name} ({side.name})" for name in chosen if name in side.dead]
     left = [[name for name in scores.engines if name not in failed] for scores in tables]
     shared = set(tables[0].engines) & set(tables[1].engines)
     if failed and (not all(left) or (shared and shared <= failed)):
-        return _note_failed(_means_only(tables[1], claim, names.old), labels)
+        return _note_failed(_means_only(tables[1], plan, names.old), labels)
     comparison = compare_scores(
         pick(tables[0], engines=left[0]),
         pick(tables[1], engines=left[1]),
-        primary=claim.primary,
+        primary=plan.primary,
         names=names,
-        family=None if engine else claim.family or None,
-        **compare_options(claim),
+        family=None if engine else plan.family or None,
+        **compare_options(plan),
     )
     return _note_failed(comparison, labels)
 
 
-def change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
+def change_notes(old: QueryScores, new: QueryScores, plan: AnalysisPlan) -> list[str]:
     notes = changed_corpora(old, new)
     settings = {engine.name: engine.settings for engine in old.engines}
     changed = [e.name for e in new.engines if settings.get(e.name, e.settings) != e.settings]
     notes += [f"Settings changed between the runs: {', '.join(changed)}."] if changed else []
-    lost = [name for name in claim.measures if name not in old.scores.measures]
+    lost = [name for name in plan.measures if name not in old.scores.measures]
     notes += [f"{old.name} has no values of {', '.join(lost)}."] if lost else []
-    if old.claim:
-        pairs = [(name, getattr(old.claim, name), getattr(claim, name)) for name in _PLAN_KEYS]
+    if old.plan:
+        pairs = [(name, getattr(old.plan, name), getattr(plan, name)) for name in _PLAN_KEYS]
         differences = [f"{name} {before} → {after}" for name, before, after in pairs if before != after]
         notes += (
             [f"The analysis plan differs from that of {old.name}: {', '.join(differences)}."] if differences else []

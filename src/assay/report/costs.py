@@ -8,8 +8,8 @@ from operator import add
 import numpy as np
 
 from assay.report.render.document import Block, Heading, Paragraph, drop_empty_columns, table
-from assay.report.render.text import clip
-from assay.report.results import EngineResources, Results, TimingConditions
+from assay.report.render.formatting import clip
+from assay.report.results_file import EngineResources, Results, TimingConditions
 from assay.report.scored_run import real_engines
 from assay.types import EngineRun, Ranking, Resources, Run, Status
 

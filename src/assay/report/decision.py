@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, cast
 
 from assay.errors import ConfigError
 from assay.report.render.document import Card, Tone
-from assay.report.render.text import count, plain, strip_control
+from assay.report.render.formatting import count, plain, strip_control
 from assay.report.scored_run import FAILED_SHARE, level_of, short_measure
 from assay.scoring import Level, parse_measure
 from assay.stats.config import DEFAULT

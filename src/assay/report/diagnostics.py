@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.report.render.text import SHOWN, clip
-from assay.report.results import Diagnostic
+from assay.report.render.formatting import SHOWN, clip
+from assay.report.results_file import Diagnostic
 from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_leader, failed_engines, level_of, pick
 from assay.scoring import parse_measure, ranking_codes
 from assay.settings import get_key
@@ -31,32 +31,32 @@ _NAMED = 8
 _MISSING: Any = object()
 
 
-def find_diagnostics(case: ScoredRun) -> tuple[Diagnostic, ...]:
+def find_diagnostics(scored: ScoredRun) -> tuple[Diagnostic, ...]:
     """Return all diagnostics of a run, certain ones first."""
-    codes = ranking_codes(case.scorer)
-    parameters = _parameters(case.run.engines, codes)
+    codes = ranking_codes(scored.scorer)
+    parameters = _parameters(scored.run.engines, codes)
     dead = [parameter for parameter in parameters if not parameter.changed]
-    diagnostics = [*_levels(case), *_identical_rankings(case.run.engines, codes, dead), *map(_dead_parameter, dead)]
-    names, values, parts = _ranked_values(case, codes)
+    diagnostics = [*_levels(scored), *_identical_rankings(scored.run.engines, codes, dead), *map(_dead_parameter, dead)]
+    names, values, parts = _ranked_values(scored, codes)
     if len(names) >= _MANY:
-        diagnostics += _lead_within_noise(case, names, values, parts)
-        diagnostics += _selection_bias(case, names, values, parts)
+        diagnostics += _lead_within_noise(scored, names, values, parts)
+        diagnostics += _selection_bias(scored, names, values, parts)
     return tuple(diagnostics)
 
 
-def _levels(case: ScoredRun) -> Iterator[Diagnostic]:
+def _levels(scored: ScoredRun) -> Iterator[Diagnostic]:
     """Yield diagnostics of engines without lines, and of gold sets that differ in level."""
-    if level_of(case.primary) != "file":
-        tested = set(candidates(case.run, case.claim))
-        for engine in case.run.engines:
+    if level_of(scored.primary) != "file":
+        tested = set(candidates(scored.run, scored.plan))
+        for engine in scored.run.engines:
             hits = [hit for ranking in engine.rankings for hit in ranking.hits]
             if engine.name in tested and hits and all(hit.start is None for hit in hits):
                 sentence = f"{engine.name} returns no lines: use --level file."
                 step = "This gold set is measured by lines, and a path alone matches no target."
                 yield Diagnostic("paths only", (engine.name,), sentence, step, {"hits": len(hits)})
         return
-    by_lines = [gold.name for gold in case.run.suite.golds if gold.level == "lines"]
-    if by_lines and len(by_lines) < len(case.run.suite.golds):
+    by_lines = [gold.name for gold in scored.run.suite.golds if gold.level == "lines"]
+    if by_lines and len(by_lines) < len(scored.run.suite.golds):
         sentence = f"Measured by file, because only some gold sets have targets with lines: {_join_names(by_lines)}."
         step = "Run gold sets with lines separately to measure them by lines."
         yield Diagnostic("mixed levels", tuple(by_lines), sentence, step, {"gold_sets": len(by_lines)}, grave=False)
@@ -165,21 +165,21 @@ def _dead_parameter(parameter: _Parameter) -> Diagnostic:
     )
 
 
-def _ranked_values(case: ScoredRun, codes: IntArray) -> tuple[tuple[str, ...], FloatArray, Partition]:
+def _ranked_values(scored: ScoredRun, codes: IntArray) -> tuple[tuple[str, ...], FloatArray, Partition]:
     """Return candidates with distinct rankings, the leader first, their values and the clusters of queries."""
-    dead = failed_engines(case.run)
-    names = [name for name in candidates(case.run, case.claim) if name not in dead]
-    scores = headline(pick(case.scores, engines=names, measures=(case.primary,)))
+    dead = failed_engines(scored.run)
+    names = [name for name in candidates(scored.run, scored.plan) if name not in dead]
+    scores = headline(pick(scored.scores, engines=names, measures=(scored.primary,)))
     applies = np.asarray(~np.isnan(scores.values[:, 0]).any(axis=0))
     units = [unit for unit, keep in zip(scores.units, applies, strict=True) if keep]
-    parts = partition(units, case.claim.cluster)
+    parts = partition(units, scored.plan.cluster)
     if not units or not names:
         return (), np.empty((0, 0)), parts
     values = dict(zip(names, scores.values[:, 0, applies], strict=True))
-    sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
+    sign = 1.0 if parse_measure(scored.primary).higher_is_better else -1.0
     gains = {name: sign * round(float(row.mean()), SAME_MEAN) for name, row in values.items()}
-    leader = choose_leader(case.run, case.claim, gains)
-    rankings = {engine.name: row.tobytes() for engine, row in zip(case.run.engines, codes, strict=True)}
+    leader = choose_leader(scored.run, scored.plan, gains)
+    rankings = {engine.name: row.tobytes() for engine, row in zip(scored.run.engines, codes, strict=True)}
     first: dict[bytes, str] = {}
     for name in (leader, *names):
         first.setdefault(rankings[name], name)
@@ -188,12 +188,12 @@ def _ranked_values(case: ScoredRun, codes: IntArray) -> tuple[tuple[str, ...], F
 
 
 def _lead_within_noise(
-    case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition
+    scored: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition
 ) -> Iterator[Diagnostic]:
-    up = parse_measure(case.primary).higher_is_better
-    gaps = near_leader(values, parts, higher_is_better=up, alpha=case.claim.alpha)
+    up = parse_measure(scored.primary).higher_is_better
+    gaps = near_leader(values, parts, higher_is_better=up, alpha=scored.plan.alpha)
     others = [i for i in range(len(names)) if i != gaps.leader]
-    near = [i for i in others if not gaps.decided[i] or gaps.lead[i] < case.claim.margin]
+    near = [i for i in others if not gaps.decided[i] or gaps.lead[i] < scored.plan.margin]
     if not near:
         return
     near_names, leader = tuple(names[i] for i in near), names[gaps.leader]
@@ -204,8 +204,8 @@ def _lead_within_noise(
     yield Diagnostic(
         "within noise",
         (leader, *near_names),
-        f"{leader} leads on {case.primary}, but {which} are worse by less than the margin of {case.claim.margin:g} or "
-        f"not significantly worse: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants "
+        f"{leader} leads on {scored.primary}, but {which} are worse by less than the margin of {scored.plan.margin:g} "
+        f"or not significantly worse: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants "
         f"is {shows}.",
         "Choose by cost, or add queries: `assay plan --detect 0.05` computes how many.",
         {
@@ -218,18 +218,18 @@ def _lead_within_noise(
 
 
 def _selection_bias(
-    case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition
+    scored: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition
 ) -> Iterator[Diagnostic]:
-    up = parse_measure(case.primary).higher_is_better
-    bias = selection_bias(values, parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
-    if bias is None or abs(bias.apparent - bias.honest) < _LUCK * case.claim.margin:
+    up = parse_measure(scored.primary).higher_is_better
+    bias = selection_bias(values, parts, np.random.default_rng(scored.plan.seed), higher_is_better=up)
+    if bias is None or abs(bias.apparent - bias.honest) < _LUCK * scored.plan.margin:
         return
     leader, many = names[0], len(names)
     yield Diagnostic(
         "best of many",
         (leader,),
-        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {case.primary} on the queries used to choose it. "
-        f"The best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
+        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {scored.primary} on the queries used to choose it. The "
+        f"best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
         "Report the lower number, or choose with `assay tune` on dev queries and measure the choice on test queries.",
         {"apparent": bias.apparent, "honest": bias.honest, "engines": many, "queries": values.shape[1]},
     )

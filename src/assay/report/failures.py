@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from assay.report.render.document import Block, Cell, Heading, Paragraph, drop_empty_columns, table
-from assay.report.render.text import SHOWN, clip, shape, strip_control
-from assay.report.results import ContractViolation, PathMismatch, QueryFailure, Results, StderrTail
+from assay.report.render.formatting import SHOWN, clip, shape, strip_control
+from assay.report.results_file import ContractViolation, PathMismatch, QueryFailure, Results, StderrTail
 from assay.scoring import parse_measure
 from assay.types import EngineRun, Run, Status
 

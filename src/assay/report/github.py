@@ -26,11 +26,11 @@ from assay.http import (
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
 from assay.report.decision import card
-from assay.report.evidence import regression_blocks, stability_blocks
-from assay.report.gate import VERDICTS, Gate, check_table, trend_blocks
+from assay.report.gate_checks import VERDICTS, Gate, check_table, trend_blocks
+from assay.report.query_scores import regression_blocks, stability_blocks
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
+from assay.report.render.formatting import SHOWN, clip, escape_commands, strip_control
 from assay.report.render.markup import block_markdown
-from assay.report.render.text import SHOWN, clip, escape_commands, strip_control
 
 if TYPE_CHECKING:
     from assay.gold.lint.rules import LintFinding

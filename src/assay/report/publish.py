@@ -14,16 +14,16 @@ from assay.experiment.records import lock_directory, read_earlier_run, write_run
 from assay.experiment.records.merge import RetainedEngine, comparability_of, merge_runs
 from assay.experiment.spec.analysis_plan import BASELINE
 from assay.files import remove_leftovers, write_atomic
-from assay.report.analysis import analyze_case
+from assay.report.analysis import analyze_scored
 from assay.report.explorer.excerpts import PagePlan, make_traces
-from assay.report.explorer.page import HtmlReport, TooSmallError, build_page, in_folder
+from assay.report.explorer.html_page import HtmlReport, TooSmallError, build_page, in_folder
+from assay.report.extra_tables import forest_csv
+from assay.report.render.formatting import format_json
 from assay.report.render.markup import to_markdown
-from assay.report.render.text import format_json
-from assay.report.results import Results, results_json
-from assay.report.rows import carry_over, read_rows, rows_text
-from assay.report.scored_run import ScoredRun, open_case, pick
-from assay.report.sections import document
-from assay.report.tables import forest_csv
+from assay.report.report_sections import document
+from assay.report.results_file import Results, results_json
+from assay.report.rows_file import carry_over, read_rows, rows_text
+from assay.report.scored_run import ScoredRun, pick, score_run
 from assay.types import AnalysisPlan, Query, Run, Scores, Unit
 
 #: Files that not every run writes: those of an earlier run are deleted.
@@ -39,14 +39,14 @@ _USUAL = PagePlan()
 @dataclass(frozen=True, slots=True)
 class WrittenRun:
     run: Run  # with the retained engines of earlier runs
-    case: ScoredRun
+    scored: ScoredRun
     results: Results
     kept: tuple[str, ...] = ()  # retained engines
 
 
 def publish(
     made: Run,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     directory: Path,
     *,
     declared: Mapping[str, RetainedEngine] | None = None,
@@ -63,83 +63,83 @@ def publish(
     with lock_directory(directory):
         before = read_earlier_run(directory)
         merged = merge_runs(before, made, declared or {})
-        run, warnings = _with_claim(merged.run, claim)
+        run, warnings = _with_plan(merged.run, plan)
         earlier = () if forget else read_rows(directory) or ()
-        case = open_case(run, run.header.claim or claim)
-        results = analyze_case(case)
+        scored = score_run(run, run.header.analysis_plan or plan)
+        results = analyze_scored(scored)
         rows = carry_over(results.rows, earlier, comparability_of(run), merged.stale)
         warnings += results.warnings
         results = replace(results, rows=rows, warnings=warnings, decision=replace(results.decision, warnings=warnings))
-        files, problem = _make_files(results, case, parquet=parquet, page=page)
+        files, problem = _make_files(results, scored, parquet=parquet, page=page)
         write_run(run, directory)
         _write_files(directory, files, problem)
-    return WrittenRun(run, case, results, merged.kept)
+    return WrittenRun(run, scored, results, merged.kept)
 
 
-def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
+def _with_plan(run: Run, plan: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
     names = [engine.name for engine in run.engines]
     known = {*names, *run.header.skipped}
-    claim = replace(claim, family=tuple(name for name in claim.family if name in known) or claim.family)
+    plan = replace(plan, family=tuple(name for name in plan.family if name in known) or plan.family)
     warnings: tuple[str, ...] = ()
-    if claim.baseline and claim.baseline not in names:
+    if plan.baseline and plan.baseline not in names:
         other = BASELINE if BASELINE in names else names[0]
-        why = run.header.skipped.get(claim.baseline, "it was not run, and no earlier result is comparable")
-        warnings = (f"The declared baseline {claim.baseline} is not in this run ({why}); the baseline is {other}.",)
-        claim = replace(claim, baseline=other, family=tuple(name for name in claim.family if name != other))
-    return replace(run, header=replace(run.header, claim=claim)), warnings
+        why = run.header.skipped.get(plan.baseline, "it was not run, and no earlier result is comparable")
+        warnings = (f"The declared baseline {plan.baseline} is not in this run ({why}); the baseline is {other}.",)
+        plan = replace(plan, baseline=other, family=tuple(name for name in plan.family if name != other))
+    return replace(run, header=replace(run.header, analysis_plan=plan)), warnings
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedRun:
-    case: ScoredRun
+    scored: ScoredRun
     results: Results
 
 
-def reopen(run: Run, claim: AnalysisPlan, directory: Path, *, worst: bool = True) -> LoadedRun:
+def reopen(run: Run, plan: AnalysisPlan, directory: Path, *, worst: bool = True) -> LoadedRun:
     """Score and analyze the run of a directory; the rows of earlier runs are kept."""
-    case = open_case(run, claim)
-    results = analyze_case(case, worst=worst)
+    scored = score_run(run, plan)
+    results = analyze_scored(scored, worst=worst)
     rows = carry_over(results.rows, read_rows(directory) or (), comparability_of(run))
-    return LoadedRun(case, replace(results, rows=rows))
+    return LoadedRun(scored, replace(results, rows=rows))
 
 
 def write_reports(
-    results: Results, case: ScoredRun, directory: Path, *, parquet: bool = False, page: PagePlan = _USUAL
+    results: Results, scored: ScoredRun, directory: Path, *, parquet: bool = False, page: PagePlan = _USUAL
 ) -> None:
     """Write every file of a run directory that is made from the records."""
-    _write_files(directory, *_make_files(results, case, parquet=parquet, page=page))
+    _write_files(directory, *_make_files(results, scored, parquet=parquet, page=page))
 
 
-def write_html(results: Results, case: ScoredRun, path: Path, page: PagePlan = _USUAL) -> HtmlReport:
-    made = _make_html(results, case, page)
+def write_html(results: Results, scored: ScoredRun, path: Path, page: PagePlan = _USUAL) -> HtmlReport:
+    made = _make_html(results, scored, page)
     remove_leftovers(path.parent, path.name)
     write_atomic(path, made.data)
     return made
 
 
-def _make_html(results: Results, case: ScoredRun, page: PagePlan) -> HtmlReport:
-    texts = page.texts(case.run) if page.texts and page.limits.source else None
-    traces = make_traces(case, results.challenger, page)
-    return build_page(case, results, texts=texts, traces=traces, limits=page.limits, history=page.history)
+def _make_html(results: Results, scored: ScoredRun, page: PagePlan) -> HtmlReport:
+    texts = page.texts(scored.run) if page.texts and page.limits.source else None
+    traces = make_traces(scored, results.challenger, page)
+    return build_page(scored, results, texts=texts, traces=traces, limits=page.limits, history=page.history)
 
 
 def _make_files(
-    results: Results, case: ScoredRun, *, parquet: bool, page: PagePlan
+    results: Results, scored: ScoredRun, *, parquet: bool, page: PagePlan
 ) -> tuple[dict[str, bytes], ConfigError | None]:
     """Return the contents of all files by name, and an error if report.html would be too large."""
-    scores = pick(case.scores, measures=results.measures)
+    scores = pick(scored.scores, measures=results.measures)
     texts = {
         layout.RESULTS: format_json(results_json(results)) + "\n",
         layout.ROWS: rows_text(results.rows),
         layout.PAGE: to_markdown(document(results)),
-        layout.SCORES: per_query_csv(scores, case.queries),
-        **layout.trec_files(case.run),
+        layout.SCORES: per_query_csv(scores, scored.queries),
+        **layout.trec_files(scored.run),
         **({layout.FOREST: forest_csv(results)} if "forest" in results.tables else {}),
     }
     files = {name: text.encode("utf-8") for name, text in texts.items()}
-    files |= {layout.PARQUET: parquet_bytes(scores, case.queries)} if parquet else {}
+    files |= {layout.PARQUET: parquet_bytes(scores, scored.queries)} if parquet else {}
     try:
-        return files | {layout.HTML: _make_html(results, case, page).data}, None
+        return files | {layout.HTML: _make_html(results, scored, page).data}, None
     except TooSmallError as error:
         return files, ConfigError(error.message, hint=f"{error.hint}; all other files are written")
 

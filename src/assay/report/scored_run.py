@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.report.render.text import count
+from assay.report.render.formatting import count
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.score import Scorer, as_scorer
 from assay.stats.compare import means
@@ -32,7 +32,7 @@ class ScoredRun:
     """A run with its scores and lookup tables."""
 
     run: Run
-    claim: AnalysisPlan
+    plan: AnalysisPlan
     scores: Scores
     scorer: Scorer  # for further measures
     queries: dict[tuple[str, str], Query]
@@ -41,7 +41,7 @@ class ScoredRun:
 
     @property
     def primary(self) -> str:
-        return self.claim.primary
+        return self.plan.primary
 
     def values(self, engine: str, measure: str) -> FloatArray:
         """Return the values of an engine on a measure over all units."""
@@ -50,37 +50,37 @@ class ScoredRun:
         return row
 
 
-def open_case(run: Run, claim: AnalysisPlan) -> ScoredRun:
+def score_run(run: Run, plan: AnalysisPlan) -> ScoredRun:
     """Score a run with the measures of its analysis plan and those that reports need."""
     forms = {ranking.form for engine in run.engines for ranking in engine.rankings}
-    names = [*claim.measures, rank_measure(claim.primary, run.k)]
-    if len(forms) > 1 and parse_measure(claim.primary).of is None:
-        names += [f"Worst({claim.primary})", f"Spread({claim.primary})"]
-        names += [f"Drop({claim.primary},human→wrong_terminology)"] if "wrong_terminology" in forms else []
+    names = [*plan.measures, rank_measure(plan.primary, run.k)]
+    if len(forms) > 1 and parse_measure(plan.primary).of is None:
+        names += [f"Worst({plan.primary})", f"Spread({plan.primary})"]
+        names += [f"Drop({plan.primary},human→wrong_terminology)"] if "wrong_terminology" in forms else []
     scorer = as_scorer(run)
     scores = score(scorer, list(dict.fromkeys(parse_measure(name) for name in names)))
     queries = {(gold.name, query.id): query for gold in run.suite.golds for query in gold.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
-    resolved, pairwise = resolve_baseline(run, claim, scores, failed_engines(run))
+    resolved, pairwise = resolve_baseline(run, plan, scores, failed_engines(run))
     return ScoredRun(run, resolved, scores, scorer, queries, headline, pairwise)
 
 
 def resolve_baseline(
-    run: RunLike, claim: AnalysisPlan, scores: Scores, failed: Collection[str], engine: str | None = None
+    run: RunLike, plan: AnalysisPlan, scores: Scores, failed: Collection[str], engine: str | None = None
 ) -> tuple[AnalysisPlan, bool]:
     """Return a plan with a baseline, and whether the baseline was chosen by score.
 
     Without a declared baseline, the runner-up of the candidates is chosen, or the best candidate other than `engine`.
     With too few candidates, the baseline is a reference.
     """
-    if claim.baseline:
-        return claim, False
-    gains = {name: gain for name, gain in score_gains(scores, claim.primary).items() if name not in failed}
-    ranked = [name for name in rank_engines(run, candidates(run, claim), gains) if name != engine]
+    if plan.baseline:
+        return plan, False
+    gains = {name: gain for name, gain in score_gains(scores, plan.primary).items() if name not in failed}
+    ranked = [name for name in rank_engines(run, candidates(run, plan), gains) if name != engine]
     place = 0 if engine else 1
     if len(ranked) > place:
-        return replace(claim, baseline=ranked[place]), True
-    return replace(claim, baseline=reference_baseline(run, engine)), False
+        return replace(plan, baseline=ranked[place]), True
+    return replace(plan, baseline=reference_baseline(run, engine)), False
 
 
 def reference_baseline(run: RunLike, engine: str | None = None) -> str:
@@ -189,43 +189,43 @@ def compared_engines(run: RunLike, baseline: str) -> tuple[str, ...]:
     return tested or tuple(name for name in real_engines(run) if name != baseline)
 
 
-def family_of(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
+def family_of(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
     """Return the engines whose comparisons get a verdict: the declared family that ran, else all compared engines."""
-    if not claim.family:
-        return compared_engines(run, claim.baseline)
+    if not plan.family:
+        return compared_engines(run, plan.baseline)
     names = {engine.name for engine in run.engines}
-    return tuple(name for name in claim.family if name in names and name != claim.baseline)
+    return tuple(name for name in plan.family if name in names and name != plan.baseline)
 
 
-def competing(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
+def competing(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
     """Return the engines to compare pairwise: the candidates; with fewer than two, also the baseline or references."""
-    tested = candidates(run, claim)
-    with_baseline = tuple(e.name for e in run.engines if e.name in tested or e.name == claim.baseline)
+    tested = candidates(run, plan)
+    with_baseline = tuple(e.name for e in run.engines if e.name in tested or e.name == plan.baseline)
     return next((names for names in (tested, with_baseline) if len(names) > 1), real_engines(run))
 
 
-def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
+def candidates(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
     """Return the engines that can lead: the declared family and its baseline, else the engines under test.
 
     A reference is a candidate only if the family names it or there is no other candidate.
     """
     tested = {engine.name for engine in run.engines if engine.role == "candidate"}
-    names = {*claim.family, *(tested & {claim.baseline})} if claim.family else tested
+    names = {*plan.family, *(tested & {plan.baseline})} if plan.family else tested
     return tuple(engine.name for engine in run.engines if engine.name in names) or real_engines(run)
 
 
-def choose_leader(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
+def choose_leader(run: Run, plan: AnalysisPlan, gains: Mapping[str, float]) -> str:
     """Return the candidate with the best mean.
 
     Ties go to the baseline, then to the engine with the fewest changes, then to the first declared.
     """
-    return _best_of(run, candidates(run, claim), gains, claim.baseline) or _best_of(run, gains, gains) or claim.baseline
+    return _best_of(run, candidates(run, plan), gains, plan.baseline) or _best_of(run, gains, gains) or plan.baseline
 
 
-def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
+def choose_challenger(run: Run, plan: AnalysisPlan, gains: Mapping[str, float]) -> str:
     """Return the best engine compared with the baseline; without one, the baseline."""
-    family = family_of(run, claim) or tuple(name for name in real_engines(run) if name in gains)
-    return _best_of(run, family, gains) or claim.baseline
+    family = family_of(run, plan) or tuple(name for name in real_engines(run) if name in gains)
+    return _best_of(run, family, gains) or plan.baseline
 
 
 def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
@@ -244,9 +244,9 @@ def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float
     return [engine.name for engine in sorted(known, key=key)]
 
 
-def absent_notes(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
+def absent_notes(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
     names = {engine.name for engine in run.engines}
-    absent = [name for name in claim.family if name not in names]
+    absent = [name for name in plan.family if name not in names]
     return (f"Engines of the declared family that were not run: {', '.join(absent)}.",) if absent else ()
 
 
@@ -277,19 +277,19 @@ def pick(
     return Scores(rows, kept, tuple(scores.units[i] for i in units), values)
 
 
-def group_means(case: ScoredRun, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
-    part = pick(case.scores, measures=measures, columns=columns)
+def group_means(scored: ScoredRun, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
+    part = pick(scored.scores, measures=measures, columns=columns)
     units = tuple(replace(unit, headline=True) for unit in part.units)
-    return list(means(replace(part, units=units), alpha=case.claim.alpha, cluster=case.claim.cluster))
+    return list(means(replace(part, units=units), alpha=scored.plan.alpha, cluster=scored.plan.cluster))
 
 
-def by_tag(case: ScoredRun, tag: str) -> dict[str, list[int]]:
+def by_tag(scored: ScoredRun, tag: str) -> dict[str, list[int]]:
     """Group the columns of the headline queries by the value of a tag; difficulties are ordered from easy to hard."""
     rest = "standard" if tag == "difficulty" else "untagged"
-    values = {i: case.scores.units[i].tags.get(tag, rest) for i in case.headline}
+    values = {i: scored.scores.units[i].tags.get(tag, rest) for i in scored.headline}
     order = {"easy": -2, "standard": -1, "hard": 1}
     names = sorted(set(values.values()), key=lambda value: (order.get(value, 0), value))
-    return {name: [i for i in case.headline if values[i] == name] for name in names}
+    return {name: [i for i in scored.headline if values[i] == name] for name in names}
 
 
 def synthetic_sets(run: Run) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from assay.report.render.document import (
     Tone,
     table,
 )
-from assay.report.render.text import SHOWN, clip, strip_control
+from assay.report.render.formatting import SHOWN, clip, strip_control
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
 from assay.scoring.match import HitMark, HitMarker, Level, hit_span, is_beside, match_distinct, overlap_of, target_span
@@ -91,7 +91,7 @@ def show_query(
     gold: str,
     query: Query,
     form: str | None,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     measures: Sequence[str],
 ) -> QueryView:
     """Collect the rankings of one phrasing of a query, by default its headline."""
@@ -101,7 +101,7 @@ def show_query(
     if form is not None and form not in forms:
         hint = did_you_mean(form, forms) or f"phrasings: {', '.join(forms)}"
         raise ConfigError(f"no phrasing {form!r} of this query in the run", hint=hint)
-    form, level = form or forms[0], level_of(claim.primary)
+    form, level = form or forms[0], level_of(plan.primary)
     rankings = [_find_ranking(subject, (gold, query.id, form)) for subject in subjects]
     others: list[Mapping[int, int]] = [{} for _ in rankings]
     if len(rankings) > 1:

@@ -17,7 +17,7 @@ from assay.engines.kinds import KINDS, SettingPage
 from assay.errors import ConfigError, closest_match
 from assay.experiment.corpora import PreparedGold, check_corpus_here, reopen
 from assay.experiment.tracing import QueryTrace, choose_explainable, rebuild_engine
-from assay.report.explorer.data import waterfall_data
+from assay.report.explorer.page_data import waterfall_data
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
 from assay.scoring.match import HitMark, HitMarker, match_hits
@@ -25,8 +25,8 @@ from assay.search.config import SHIPPED
 from assay.settings import apply_overrides, flatten
 from assay.store.store import Store
 from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite
-from assay.web.runs import LIMITS, CachedRun
-from assay.web.server import HttpError, LruCache
+from assay.web.run_list import LIMITS, CachedRun
+from assay.web.web_server import HttpError, LruCache
 
 _CLOSED = ("url", "token_env")  # settings that would let a page send code to another host
 _CHOICES = "one of "
@@ -174,7 +174,7 @@ def _search(session: Session, text: str, k: int) -> _Hits:
 
 def _rows(opened: CachedRun, before: _Hits, after: _Hits, known: JudgedQuery | None) -> tuple[list[Any], list[Any]]:
     """Return the new hits with their old ranks, and the old hits that are no longer among the first k."""
-    k, level = opened.run.k, level_of(opened.claim.primary)
+    k, level = opened.run.k, level_of(opened.plan.primary)
     marker = HitMarker(known.query, level) if known else _no_marks
     moved = match_hits(before, after, level)  # new rank -> old rank
     rows = [
@@ -200,7 +200,7 @@ def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[
 
 
 def _values(opened: CachedRun, prepared: PreparedGold, known: JudgedQuery, **rankings: _Hits) -> dict[str, Any] | None:
-    measure = parse_measure(opened.claim.primary)
+    measure = parse_measure(opened.plan.primary)
     measure = measure.of or measure
     run, gold = opened.run, known.gold.name
     engines, paths = [], set()

@@ -12,7 +12,7 @@ import pytest
 from assay.errors import ConfigError, SetupError
 from assay.experiment.cluster import DaskExecutor, DaskTimeouts, RemoteCall, pack, worker_environment
 from assay.experiment.corpora import load_suite
-from assay.experiment.plan import make_plan
+from assay.experiment.run_plan import make_plan
 from assay.experiment.spec import load_spec
 from assay.experiment.worker import measure, survey
 from tests.experiment.sweeping import finish, held_midway, lay_out, run_here, written

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.experiment.cache import CellResult, decode_cell, encode_cell
+from assay.experiment.cell_cache import CellResult, decode_cell, encode_cell
 from assay.experiment.records.codec import decoder, engine_json, gold_json, ranking_json, read_engine
 from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Target, VariantInfo
 from tests.properties import examples

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
 from assay.experiment.corpora import load_suite
+from assay.experiment.execution import join_engine_runs
 from assay.experiment.records import config_hash
 from assay.experiment.records.directory import IN_TURN, KEPT, SIDE_BY_SIDE, TIMINGS
 from assay.experiment.records.merge import (
@@ -22,10 +23,9 @@ from assay.experiment.records.merge import (
     comparability_of,
     merge_runs,
 )
-from assay.experiment.runner import join_engine_runs
 from assay.experiment.spec import load_spec
-from assay.experiment.spec.engines import retained_engines
-from assay.report.rows import read_rows
+from assay.experiment.spec.engine_entries import retained_engines
+from assay.report.rows_file import read_rows
 from assay.types import (
     AnalysisPlan,
     CorpusInfo,
@@ -175,7 +175,7 @@ def test_merged_run_reads_back_as_it_was_written(tmp_path):
 
 def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(shop):
     """What `--only` compares is what a run of all engines writes down."""
-    from assay.experiment.runner import run_spec
+    from assay.experiment.execution import run_spec
 
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n')
     spec = load_spec(Path("assay.toml"))

@@ -10,10 +10,10 @@ import pytest
 
 from assay.errors import CorpusError
 from assay.experiment.corpora import load_suite
+from assay.experiment.execution import execute_spec
 from assay.experiment.executors import FuturesAdapter, ProcessExecutor, SerialExecutor
-from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import UNFINISHED
-from assay.experiment.runner import execute_spec
+from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.spec import Spec
 from assay.store.store import Store
 from tests.conftest import FILES, GOLD, write_tree
@@ -78,7 +78,7 @@ def test_the_run_is_the_same_here_in_processes_and_in_threads(spec, first):
 
 
 def test_a_cell_answers_as_an_engine_that_takes_turns(spec, first):
-    from assay.experiment.runner import run_spec
+    from assay.experiment.execution import run_spec
 
     timed = run_spec(replace(spec, jobs=0, times=True), load_suite(spec))
     cells = first.run

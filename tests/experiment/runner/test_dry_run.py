@@ -8,9 +8,9 @@ import pytest
 from assay.cli.run import dry_run_document, dry_run_json
 from assay.experiment.corpora import load_suite
 from assay.experiment.dry_run import dry_run
+from assay.experiment.execution import execute_spec
 from assay.experiment.executors import SerialExecutor
-from assay.experiment.plan import ExecutionOptions
-from assay.experiment.runner import execute_spec
+from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.spec import Spec
 from assay.report.render.markup import to_markdown
 

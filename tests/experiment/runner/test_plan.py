@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.experiment.cache import (
+from assay.experiment.cell_cache import (
     CellId,
     CorpusSnapshot,
     cell_key,
@@ -16,10 +16,10 @@ from assay.experiment.cache import (
 )
 from assay.experiment.corpora import load_suite
 from assay.experiment.dry_run import plan_tree
+from assay.experiment.execution import execute_spec
 from assay.experiment.executors import SerialExecutor
-from assay.experiment.plan import ExecutionOptions, make_plan, select_engines
 from assay.experiment.records.codec import decoder
-from assay.experiment.runner import execute_spec
+from assay.experiment.run_plan import ExecutionOptions, make_plan, select_engines
 from assay.experiment.spec import Spec
 from assay.experiment.worker import survey
 from tests.properties import examples

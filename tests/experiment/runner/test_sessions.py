@@ -17,7 +17,7 @@ from assay.errors import EngineError, EngineTimeoutError, InputError
 from assay.experiment import Progress
 from assay.report.analysis import analyze
 from assay.report.publish import write_reports
-from assay.report.scored_run import open_case
+from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, Cost, Hit, Status
 from tests.report.explorer.unpacking import everything
 
@@ -332,6 +332,6 @@ def test_stderr_of_a_tool_that_succeeds_reaches_the_report(shop, tmp_path):
     mine = make_engine({"kind": "command", "argv": argv})
     made = run({"mine": mine, "base": lambda q, k: []}, load_gold("gold.yaml"))
     assert "WARN-model-old" in made.engines[0].stderr["shop"]
-    claim = AnalysisPlan(("nDCG@10",), "base")
-    write_reports(analyze(made, claim), open_case(made, claim), tmp_path)
+    plan = AnalysisPlan(("nDCG@10",), "base")
+    write_reports(analyze(made, plan), score_run(made, plan), tmp_path)
     assert "WARN-model-old" in everything((tmp_path / "report.html").read_bytes())

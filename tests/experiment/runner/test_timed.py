@@ -6,7 +6,7 @@ import pytest
 
 from assay import Suite, load_gold, run
 from assay.engines import make_engine
-from assay.experiment.cache import ResultCache
+from assay.experiment.cell_cache import ResultCache
 from assay.experiment.records.directory import UNFINISHED
 
 

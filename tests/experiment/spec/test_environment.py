@@ -12,7 +12,7 @@ from assay.errors import ConfigError
 from assay.experiment import read_run
 from assay.experiment.corpora import load_suite
 from assay.experiment.spec import Spec, load_spec, make_engines, override, with_engines
-from assay.experiment.spec.engines import retained_engines
+from assay.experiment.spec.engine_entries import retained_engines
 from assay.experiment.tuning import find_base, spec_with
 from assay.types import Suite
 

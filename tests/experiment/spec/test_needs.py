@@ -6,8 +6,8 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, check
-from assay.experiment.spec import engines as needs
-from assay.experiment.spec.engines import missing_requirement
+from assay.experiment.spec import engine_entries as needs
+from assay.experiment.spec.engine_entries import missing_requirement
 from assay.experiment.spec.variants import Sweep, Variant
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.plan import select_engines
+from assay.experiment.run_plan import select_engines
 from assay.experiment.spec import Spec, check, load_spec, override, with_engines
-from assay.experiment.spec.engines import engine_factory, parse_engine_flags
+from assay.experiment.spec.engine_entries import engine_factory, parse_engine_flags
 from tests.experiment.spec.files import BASE, written
 
 

@@ -12,9 +12,9 @@ import pytest
 import referencing
 
 from assay.experiment.spec import Spec, load_spec
-from assay.experiment.spec.engines import ENGINE_KEYS
-from assay.experiment.spec.load import shipped_experiments
-from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLE_NAMES, TABLES, VARIANT_KEYS
+from assay.experiment.spec.assay_toml import shipped_experiments
+from assay.experiment.spec.engine_entries import ENGINE_KEYS
+from assay.experiment.spec.spec import KEYS, SWEEP_KEYS, TABLE_NAMES, TABLES, VARIANT_KEYS
 from assay.experiment.spec.starter import starter_config
 from assay.experiment.tuning import TuneSettings
 from tests.experiment.spec.files import BASE, schema, written

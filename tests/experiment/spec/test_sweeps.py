@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, check
-from assay.experiment.spec.engines import duplicate_notes
+from assay.experiment.spec.engine_entries import duplicate_notes
 from assay.experiment.spec.variants import MOST_POINTS, Sweep, Variant, points, short_labels, value_text
 from assay.settings import apply_overrides
 

@@ -13,19 +13,19 @@ from assay.stats.selection import split_half
 from assay.types import AnalysisPlan, Scores, Unit
 from tests.properties import examples
 
-CLAIM = AnalysisPlan(("nDCG@10",), "default")
+PLAN = AnalysisPlan(("nDCG@10",), "default")
 
 
 def units_of(homes):
     return tuple(Unit("g", f"q{at}", "human", f"r{home:03d}") for at, home in enumerate(homes))
 
 
-def tuned(values, homes, seed=0, partitions=20, claim=CLAIM):
+def tuned(values, homes, seed=0, partitions=20, plan=PLAN):
     """Tune over points given by their values; the first is the default."""
     names = ("default", *(f"p{at}" for at in range(1, len(values))))
     scores = Scores(names, ("nDCG@10",), units_of(homes), np.asarray(values)[:, None, :])
     points = tuple(GridPoint(SettingChange(name, {"x": at}), {"x": at}) for at, name in enumerate(names[1:], 1))
-    return tune_scores(scores, "default", points, AnalysisPlan(claim.measures, claim.baseline, seed=seed), partitions)
+    return tune_scores(scores, "default", points, AnalysisPlan(plan.measures, plan.baseline, seed=seed), partitions)
 
 
 @st.composite

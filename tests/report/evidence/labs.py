@@ -1,4 +1,4 @@
-"""Runs that can be compared: with hashes, a corpus and a claim."""
+"""Runs that can be compared: with hashes, a corpus and an analysis plan."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from assay.types import AnalysisPlan, CorpusInfo, Ranking, Run, RunMetadata, Status
 from tests.report.labs import lab
 
-CLAIM = AnalysisPlan(("RR@10", "Hit@5"), "mine")
+PLAN = AnalysisPlan(("RR@10", "Hit@5"), "mine")
 FACTS = CorpusInfo("path:shop-abc123", None, "digest", 3)
 
 
@@ -14,7 +14,7 @@ def hashed(made: Run, corpus: CorpusInfo = FACTS) -> Run:
     """Give a run what decides whether it is comparable."""
     hashes = {f"{gold.name}/{query.id}": f"hash of {query.id}" for gold in made.suite.golds for query in gold.queries}
     corpora = {gold.name: replace(corpus, repository=gold.corpus.repository) for gold in made.suite.golds}
-    header = RunMetadata("0.1", "2026-01-01", "gold hash", corpora, claim=CLAIM)
+    header = RunMetadata("0.1", "2026-01-01", "gold hash", corpora, analysis_plan=PLAN)
     return replace(made, hashes=hashes, header=header)
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import EngineError, InputError, NotComparableError
-from assay.report.baseline import read_baseline, write_baseline
+from assay.report.baseline_file import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence
-from assay.report.evidence import gather
+from assay.report.query_scores import gather
 from assay.types import Run, VariantInfo
-from tests.report.evidence.labs import CLAIM, FACTS, hashed, run_of
+from tests.report.evidence.labs import FACTS, PLAN, hashed, run_of
 from tests.report.labs import lab
 
 OLD = [1, 2, 3, 1, 0, 1] * 8
@@ -21,7 +21,7 @@ NEW = [2, 2, 4, 1, 0, 0] * 8
 
 def written(tmp_path, *runs: Run):
     """Write a baseline and read it back."""
-    write_baseline(tmp_path / "baseline.json", gather(runs, CLAIM.measures, "old"), CLAIM)
+    write_baseline(tmp_path / "baseline.json", gather(runs, PLAN.measures, "old"), PLAN)
     return read_baseline(tmp_path / "baseline.json")
 
 
@@ -33,14 +33,14 @@ def values_of(seen):
 def test_baseline_file_gives_the_statistics_of_its_run_to_the_last_digit(tmp_path, repositories):
     old, new = run_of(OLD, repositories=repositories), run_of(NEW, repositories=repositories)
     read = replace(written(tmp_path, old), name="old")
-    fresh = gather((new,), CLAIM.measures, "new")
-    assert compare_evidence(read, fresh, CLAIM) == compare_evidence(gather((old,), CLAIM.measures, "old"), fresh, CLAIM)
-    assert values_of(read) == values_of(gather((old,), CLAIM.measures, "old"))
+    fresh = gather((new,), PLAN.measures, "new")
+    assert compare_evidence(read, fresh, PLAN) == compare_evidence(gather((old,), PLAN.measures, "old"), fresh, PLAN)
+    assert values_of(read) == values_of(gather((old,), PLAN.measures, "old"))
 
 
 def test_baseline_of_repeats_keeps_means_statuses_and_what_changed(tmp_path):
     runs = (run_of(OLD), run_of([2, *OLD[1:]], failed=[1]), run_of(OLD))
-    made, read = gather(runs, CLAIM.measures, "old"), written(tmp_path, *runs)
+    made, read = gather(runs, PLAN.measures, "old"), written(tmp_path, *runs)
     assert replace(read, name="old", is_file=False) == replace(made, scores=read.scores)
     assert read.engine("mine").noise[0] > 0.0
     assert values_of(read) == values_of(made)
@@ -69,8 +69,8 @@ def test_baseline_holds_neither_source_nor_questions_nor_settings(tmp_path):
 
 
 def test_measure_that_does_not_apply_is_null(tmp_path):
-    claim = replace(CLAIM, measures=("RR@10", "Displacement@10"))
-    write_baseline(tmp_path / "b.json", gather((run_of(OLD),), claim.measures, "old"), claim)
+    plan = replace(PLAN, measures=("RR@10", "Displacement@10"))
+    write_baseline(tmp_path / "b.json", gather((run_of(OLD),), plan.measures, "old"), plan)
     assert '"values": {"mine": [1, null]}' in (tmp_path / "b.json").read_text()
     assert math.isnan(read_baseline(tmp_path / "b.json").scores.values[0, 1, 0])
 
@@ -146,7 +146,7 @@ def places_in(value):
 def test_no_edit_of_a_baseline_is_a_bug_of_ours(tmp_path, edits):
     """Whatever is put in the place of a value, taken out or cut off: it is refused, or compared as what it says."""
     written(tmp_path, run_of(OLD[:12]))
-    file, new = tmp_path / "baseline.json", gather((run_of(NEW[:12]),), CLAIM.measures, "new")
+    file, new = tmp_path / "baseline.json", gather((run_of(NEW[:12]),), PLAN.measures, "new")
     text, chance, refused = file.read_text(), random.Random(1), 0
     for _ in range(edits):
         data = json.loads(text)
@@ -158,15 +158,15 @@ def test_no_edit_of_a_baseline_is_a_bug_of_ours(tmp_path, edits):
         edited = json.dumps(data)
         file.write_text(edited if chance.random() < 0.9 else edited[: chance.randrange(len(edited))])
         try:
-            compare_evidence(read_baseline(file), new, CLAIM)
+            compare_evidence(read_baseline(file), new, PLAN)
         except (InputError, NotComparableError):
             refused += 1
     assert refused > 0.75 * edits
 
 
 def test_measure_that_lost_its_values_is_compared_on_what_is_left_or_not_at_all(tmp_path):
-    claim = replace(CLAIM, measures=("Displacement@10",))
-    new = gather((run_of(OLD),), claim.measures, "new")
+    plan = replace(PLAN, measures=("Displacement@10",))
+    new = gather((run_of(OLD),), plan.measures, "new")
     values = new.scores.values.copy()
     values[:, :, :] = 0.5
     whole = replace(new, scores=replace(new.scores, values=values))
@@ -175,13 +175,13 @@ def test_measure_that_lost_its_values_is_compared_on_what_is_left_or_not_at_all(
         fewer[:, :, left:] = math.nan
         old = replace(whole, name="old", scores=replace(new.scores, values=fewer))
         if comparable:
-            said = compare_evidence(old, whole, claim).notes
+            said = compare_evidence(old, whole, plan).notes
             assert "Compared on the 40 of 48 queries with a value of Displacement@10 that are the same" in " ".join(
                 said
             )
         else:
             with pytest.raises(NotComparableError, match="only 20 of 48 queries with a value of Displacement@10"):
-                compare_evidence(old, whole, claim)
+                compare_evidence(old, whole, plan)
 
 
 def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_path):
@@ -202,31 +202,31 @@ def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_p
 
 
 def test_baseline_refuses_what_two_runs_refuse(tmp_path):
-    old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), CLAIM.measures, "new")
-    moved = gather((hashed(lab({"mine": NEW}), replace(FACTS, digest="other")),), CLAIM.measures, "new")
-    assert "corpus of gold0 changed" in compare_evidence(old, moved, CLAIM).notes[0]
+    old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), PLAN.measures, "new")
+    moved = gather((hashed(lab({"mine": NEW}), replace(FACTS, digest="other")),), PLAN.measures, "new")
+    assert "corpus of gold0 changed" in compare_evidence(old, moved, PLAN).notes[0]
     foreign = replace(moved, corpora={"gold0": replace(FACTS, digest="other", repository="elsewhere")})
     with pytest.raises(NotComparableError, match="corpus of gold0 is another repository: expected .*, got elsewhere"):
-        compare_evidence(old, foreign, CLAIM)
+        compare_evidence(old, foreign, PLAN)
     with pytest.raises(NotComparableError, match="5 results"):
-        compare_evidence(replace(old, k=5), new, CLAIM)
+        compare_evidence(replace(old, k=5), new, PLAN)
     with pytest.raises(NotComparableError, match="has no values of nDCG@10"):
-        compare_evidence(old, new, replace(CLAIM, measures=("nDCG@10",)))
+        compare_evidence(old, new, replace(PLAN, measures=("nDCG@10",)))
     fewer = replace(old, scores=replace(old.scores, units=tuple(replace(u, hash="x") for u in old.scores.units)))
     with pytest.raises(NotComparableError, match="only 0 of 48 queries"):
-        compare_evidence(fewer, new, CLAIM)
+        compare_evidence(fewer, new, PLAN)
 
 
-def test_loosened_claim_is_told(tmp_path):
-    old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), CLAIM.measures, "new")
-    notes = " ".join(compare_evidence(old, new, replace(CLAIM, margin=0.5)).notes)
+def test_loosened_plan_is_told(tmp_path):
+    old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), PLAN.measures, "new")
+    notes = " ".join(compare_evidence(old, new, replace(PLAN, margin=0.5)).notes)
     assert "margin 0.02 → 0.5" in notes
-    assert "The analysis plan" not in " ".join(compare_evidence(old, new, CLAIM).notes)
+    assert "The analysis plan" not in " ".join(compare_evidence(old, new, PLAN).notes)
 
 
 def test_baseline_is_one_json_value(tmp_path):
     written(tmp_path, run_of(OLD))
     data = json.loads((tmp_path / "baseline.json").read_text())
     assert data["schema"] == "assay/baseline/3"
-    assert data["claim"]["measures"] == list(CLAIM.measures)
+    assert data["analysis_plan"]["measures"] == list(PLAN.measures)
     assert len(data["queries"]) == len(OLD)

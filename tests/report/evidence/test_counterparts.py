@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import EngineError
-from assay.report.baseline import write_baseline
+from assay.report.baseline_file import write_baseline
 from assay.report.comparison import compare_evidence
 from assay.report.decision import card
-from assay.report.evidence import gather
-from assay.report.gate import judge_gate
+from assay.report.gate_checks import judge_gate
 from assay.report.github import gate_page
-from tests.report.evidence.labs import CLAIM, hashed, run_of, silent
+from assay.report.query_scores import gather
+from tests.report.evidence.labs import PLAN, hashed, run_of, silent
 from tests.report.labs import lab
 
 RANKS = [1, 2, 1, 3] * 10
@@ -19,11 +19,11 @@ BOTH = hashed(lab({"mine": RANKS, "yours": RANKS}))
 ONE = run_of(RANKS)
 
 
-def gated(old, new, claim=CLAIM, engine=None):
+def gated(old, new, plan=PLAN, engine=None):
     """Judge one run against another."""
-    before, after = gather(old, claim.measures, "old"), gather(new, claim.measures, "new")
-    found = compare_evidence(before, after, claim, engine)
-    return judge_gate(after, claim, (), found, engine=engine, strict=False, old=before)
+    before, after = gather(old, plan.measures, "old"), gather(new, plan.measures, "new")
+    found = compare_evidence(before, after, plan, engine)
+    return judge_gate(after, plan, (), found, engine=engine, strict=False, old=before)
 
 
 def said(gate):
@@ -54,8 +54,8 @@ def test_engine_that_was_skipped_is_not_comparable_and_the_reason_is_told():
 
 def test_who_names_what_is_gated_needs_no_other_engine():
     assert gated([BOTH], [ONE], engine="mine").exit_code == 0
-    assert gated([BOTH], [ONE], replace(CLAIM, family=("mine",))).exit_code == 0
-    assert gated([BOTH], [ONE], replace(CLAIM, family=("mine", "yours"))).exit_code == 5
+    assert gated([BOTH], [ONE], replace(PLAN, family=("mine",))).exit_code == 0
+    assert gated([BOTH], [ONE], replace(PLAN, family=("mine", "yours"))).exit_code == 5
     assert gated([BOTH], [BOTH]).exit_code == 0
 
 
@@ -89,7 +89,7 @@ def test_engine_that_found_something_once_is_judged():
 
 def test_nothing_found_is_no_baseline(tmp_path):
     with pytest.raises(EngineError, match="no query returned a result"):
-        write_baseline(tmp_path / "b.json", gather([silent(ONE)], CLAIM.measures, "old"), CLAIM)
+        write_baseline(tmp_path / "b.json", gather([silent(ONE)], PLAN.measures, "old"), PLAN)
     gate = gated([silent(ONE)], [ONE])
     assert gate.exit_code == 5
     assert "it returned no results in old; record the baseline again" in said(gate)

@@ -8,19 +8,19 @@ import pytest
 
 from assay.errors import NotComparableError
 from assay.report.comparison import compare_evidence, compare_within
-from assay.report.evidence import Stability, chance_between, gather, stability
-from assay.report.gate import gate_document, judge_gate
+from assay.report.gate_checks import gate_document, judge_gate
+from assay.report.query_scores import Stability, chance_between, gather, stability
 from assay.report.render.markup import to_markdown
 from assay.stats.records import Verdict
 from assay.types import Hit
-from tests.report.evidence.labs import CLAIM, hashed, run_of
+from tests.report.evidence.labs import PLAN, hashed, run_of
 from tests.report.labs import lab
 
 RANKS = [1, 2, 1, 1, 0, 1, 3, 1] * 5
 
 
 def seen(*runs, name="new"):
-    return gather(runs, CLAIM.measures, name)
+    return gather(runs, PLAN.measures, name)
 
 
 def test_value_of_a_query_is_its_mean_over_repeats_and_a_failed_one_counts_as_worst():
@@ -45,8 +45,8 @@ def test_query_that_fails_in_every_repeat_does_not_waver():
 
 def test_same_run_many_times_says_no_more_than_once():
     old, new = run_of(RANKS), run_of([2, 2, 1, 2, 0, 1, 0, 1] * 5)
-    once = compare_evidence(seen(old, name="old"), seen(new), CLAIM)
-    often = compare_evidence(seen(*[old] * 9, name="old"), seen(*[new] * 9), CLAIM)
+    once = compare_evidence(seen(old, name="old"), seen(new), PLAN)
+    often = compare_evidence(seen(*[old] * 9, name="old"), seen(*[new] * 9), PLAN)
     assert once.rows[0].queries == often.rows[0].queries == 40
     for name in ("difference", "p", "se", "df", "clusters", "effective_n", "verdict"):
         assert getattr(often.rows[0], name) == pytest.approx(getattr(once.rows[0], name)), name
@@ -71,8 +71,8 @@ def test_other_experiments_are_no_repeats(spoil, said):
 def test_gate_names_the_query_that_fails_sometimes_and_shows_the_deviation_beside_the_difference():
     old = seen(run_of(RANKS), run_of([2, *RANKS[1:]]), name="old")
     new = seen(run_of(RANKS), run_of(RANKS, failed=[3]))
-    found = compare_evidence(old, new, CLAIM)
-    gate = judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old)
+    found = compare_evidence(old, new, PLAN)
+    gate = judge_gate(new, PLAN, (), found, engine=None, strict=False, old=old)
     assert gate.exit_code == 0
     steady = next(check for check in gate.checks if check.kind == "steadiness")
     assert steady.warning
@@ -87,21 +87,21 @@ def test_gate_names_the_query_that_fails_sometimes_and_shows_the_deviation_besid
 
 def test_failures_are_counted_over_all_repeats():
     made = seen(run_of(RANKS), run_of(RANKS, failed=range(5)))  # 5 of 80: above five in a hundred
-    assert judge_gate(made, CLAIM, (), None, engine=None, strict=False).exit_code == 4
+    assert judge_gate(made, PLAN, (), None, engine=None, strict=False).exit_code == 4
     made = seen(run_of(RANKS), run_of(RANKS, failed=range(4)))
-    assert judge_gate(made, CLAIM, (), None, engine=None, strict=False).exit_code == 0
+    assert judge_gate(made, PLAN, (), None, engine=None, strict=False).exit_code == 0
 
 
 def test_same_scores_are_a_pass_whether_rankings_changed_or_not():
     old, new = seen(run_of(RANKS), name="old"), seen(run_of(RANKS), run_of(RANKS))
-    gate = judge_gate(new, CLAIM, (), compare_evidence(old, new, CLAIM), engine=None, strict=True, old=old)
+    gate = judge_gate(new, PLAN, (), compare_evidence(old, new, PLAN), engine=None, strict=True, old=old)
     assert (gate.exit_code, gate.verdict) == (0, "pass")
     run = run_of(RANKS)
     (engine,) = run.engines
     other = replace(engine.rankings[0], hits=(*engine.rankings[0].hits[:-1], Hit("elsewhere.py")))
     turned = replace(run, engines=(replace(engine, rankings=(other, *engine.rankings[1:])),))
     new = seen(run, turned)
-    gate = judge_gate(new, CLAIM, (), compare_evidence(old, new, CLAIM), engine=None, strict=True, old=old)
+    gate = judge_gate(new, PLAN, (), compare_evidence(old, new, PLAN), engine=None, strict=True, old=old)
     assert (gate.exit_code, gate.verdict) == (0, "pass")
     assert gate.decision is not None
     assert gate.decision.outcome == "same scores"
@@ -128,9 +128,9 @@ def test_reach_of_chance_is_student_s_interval():
 def test_difference_that_whole_runs_reach_by_chance_is_told_as_such():
     old = seen(run_of([1] * 40), run_of([0] * 12 + [1] * 28), name="old")
     new = seen(run_of([0] * 20 + [1] * 20), run_of([0] * 34 + [1] * 6))
-    found = compare_evidence(old, new, CLAIM)
+    found = compare_evidence(old, new, PLAN)
     assert found.rows[0].verdict is Verdict.INCONCLUSIVE
-    gate = judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old)
+    gate = judge_gate(new, PLAN, (), found, engine=None, strict=False, old=old)
     assert "between-run variance alone explains" in next(c.detail for c in gate.checks if c.kind == "comparison")
 
 
@@ -147,7 +147,7 @@ def share_worse(draws, shared=0.0, repeats=3):
     worse = 0
     for _ in range(draws):
         runs = flaky_world(rng, 30, repeats, shared)
-        row = compare_evidence(seen(*runs[:repeats], name="old"), seen(*runs[repeats:]), CLAIM).rows[0]
+        row = compare_evidence(seen(*runs[:repeats], name="old"), seen(*runs[repeats:]), PLAN).rows[0]
         assert row.queries == 30
         worse += row.verdict is Verdict.WORSE
     return worse / draws
@@ -167,7 +167,7 @@ def test_flaky_engine_is_worse_than_itself_as_seldom_as_declared(shared, repeats
 def test_loss_beyond_the_chance_of_runs_is_significant():
     old = seen(*(run_of([1] * 38 + [0] * lost + [1] * (2 - lost)) for lost in (0, 1, 2)), name="old")
     new = seen(*(run_of([1] * 18 + [0] * (20 + lost) + [1] * (2 - lost)) for lost in (0, 1, 2)))
-    row = compare_evidence(old, new, CLAIM).rows[0]
+    row = compare_evidence(old, new, PLAN).rows[0]
     assert row.verdict is Verdict.WORSE
     assert "between-run variance" in " ".join(row.notes)
 
@@ -176,8 +176,8 @@ def test_engines_of_one_run_are_compared_with_the_chance_of_its_repeats_too():
     def both(good, bad):
         return hashed(lab({"mine": [1] * good + [0] * (40 - good), "yours": [1] * bad + [0] * (40 - bad)}))
 
-    found = compare_within(seen(both(40, 38), both(22, 6)), CLAIM).rows[0]
-    once = compare_within(seen(both(31, 22)), CLAIM).rows[0]
+    found = compare_within(seen(both(40, 38), both(22, 6)), PLAN).rows[0]
+    once = compare_within(seen(both(31, 22)), PLAN).rows[0]
     assert (once.verdict, found.verdict) == (Verdict.WORSE, Verdict.INCONCLUSIVE)
 
 
@@ -204,14 +204,14 @@ def test_repeating_both_sides_narrows_the_interval_of_a_noisy_engine():
     for runs in (1, 3, 10):
         rng = np.random.default_rng(5)
         old, new = (seen(*noisy_runs(rng, runs), name=name) for name in ("old", "new"))
-        row = compare_evidence(old, new, CLAIM).rows[0]
+        row = compare_evidence(old, new, PLAN).rows[0]
         widths.append(row.interval.high - row.interval.low)
     assert widths[0] > widths[1] > widths[2]
 
 
 def gated(old, new, strict=False):
-    found = compare_evidence(old, new, CLAIM)
-    return judge_gate(new, CLAIM, (), found, engine=None, strict=strict, old=old)
+    found = compare_evidence(old, new, PLAN)
+    return judge_gate(new, PLAN, (), found, engine=None, strict=strict, old=old)
 
 
 def test_single_run_of_a_noisy_engine_is_warned_of_as_a_baseline_with_the_command_that_mends_it():
@@ -238,13 +238,13 @@ def test_unknown_noise_is_a_quiet_hint_and_only_where_rankings_differ():
     assert hint in to_markdown(gate_document(gated(old, new))).replace("\\", "")
     assert gated(old, seen(run_of(RANKS))).hints == ()
     assert gated(old, seen(run_of(RANKS), run_of([2, *RANKS[1:]]))).hints == ()
-    assert judge_gate(new, CLAIM, (), None, engine=None, strict=False).hints == ()
+    assert judge_gate(new, PLAN, (), None, engine=None, strict=False).hints == ()
 
 
 def test_loss_that_a_lucky_baseline_explains_does_not_fail_the_gate():
     rng = np.random.default_rng(5)
     old, new = seen(*noisy_runs(rng, 1, rate=0.95), name="old"), seen(*noisy_runs(rng, 5))
-    assert compare_evidence(old, new, CLAIM).rows[0].verdict is Verdict.WORSE
+    assert compare_evidence(old, new, PLAN).rows[0].verdict is Verdict.WORSE
     gate = gated(old, new)
     check = next(check for check in gate.checks if check.kind == "comparison")
     assert (gate.exit_code, gate.verdict, check.doubtful, gate.regressions) == (0, "inconclusive", True, ())

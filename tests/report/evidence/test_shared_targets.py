@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from assay.report.baseline import read_baseline, write_baseline
+from assay.report.baseline_file import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence
-from assay.report.evidence import gather
 from assay.report.publish import per_query_csv
+from assay.report.query_scores import gather
 from assay.scoring import score
 from assay.stats import compare_values, read_values
 from assay.types import Run, Suite
-from tests.report.evidence.labs import CLAIM, run_of
+from tests.report.evidence.labs import PLAN, run_of
 
 OLD = [1, 2, 3, 4, 5, 1, 2, 3, 4, 5] * 4
 NEW = [2, *OLD[1:]]
@@ -24,25 +24,25 @@ def in_pairs(made: Run) -> Run:
 
 
 def side(made, name):
-    return gather((made,), CLAIM.measures, name)
+    return gather((made,), PLAN.measures, name)
 
 
 def test_baseline_file_keeps_which_queries_share_targets(tmp_path):
     path = tmp_path / "baseline.json"
     before = side(in_pairs(run_of(OLD)), "old")
-    write_baseline(path, before, CLAIM)
+    write_baseline(path, before, PLAN)
     assert [unit.shared for unit in read_baseline(path).scores.units] == [unit.shared for unit in before.scores.units]
     assert len({unit.shared for unit in before.scores.units}) == 20
-    row = compare_evidence(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), CLAIM).rows[0]
+    row = compare_evidence(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), PLAN).rows[0]
     assert (row.queries, row.clusters) == (40, 20)
     assert NOTE in row.notes
 
 
 def test_baseline_file_that_does_not_say_takes_it_from_the_new_run(tmp_path):
     path = tmp_path / "baseline.json"
-    write_baseline(path, side(run_of(OLD), "old"), CLAIM)
+    write_baseline(path, side(run_of(OLD), "old"), PLAN)
     assert '"shared"' not in path.read_text()
-    row = compare_evidence(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), CLAIM).rows[0]
+    row = compare_evidence(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), PLAN).rows[0]
     assert row.clusters == 20
 
 

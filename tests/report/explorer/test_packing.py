@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.explorer.data import Column, pack_table, round_floats, varints
+from assay.report.explorer.page_data import Column, pack_table, round_floats, varints
 from tests.report.explorer import unpacking
 
 numbers = st.integers(0, 2**63 - 1)

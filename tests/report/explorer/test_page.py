@@ -11,15 +11,15 @@ from assay.corpus import open_corpus
 from assay.errors import ConfigError
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
-from assay.report.analysis import analyze_case
+from assay.report.analysis import analyze_scored
 from assay.report.comparison import verdict_tone
 from assay.report.costs import conditions_text
 from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import PageLimits, plan_excerpts
-from assay.report.explorer.page import TooSmallError, build_page
-from assay.report.results import results_json
-from assay.report.scored_run import FEW_QUERIES, open_case
-from assay.report.sections import adversaries_note, scores_note
+from assay.report.explorer.html_page import TooSmallError, build_page
+from assay.report.report_sections import adversaries_note, scores_note
+from assay.report.results_file import results_json
+from assay.report.scored_run import FEW_QUERIES, score_run
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep
 from benchmarks.report.sample import Size, make_run
@@ -40,21 +40,21 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def case(made):
-    return open_case(made, made.header.claim)
+def scored(made):
+    return score_run(made, made.header.analysis_plan)
 
 
 @pytest.fixture(scope="module")
-def results(case):
-    return analyze_case(case)
+def results(scored):
+    return analyze_scored(scored)
 
 
-def paged(case, results, texts=None, traces=None, **limits):
-    return build_page(case, results, texts=texts, traces=traces, limits=PageLimits(**limits)).data
+def paged(scored, results, texts=None, traces=None, **limits):
+    return build_page(scored, results, texts=texts, traces=traces, limits=PageLimits(**limits)).data
 
 
-def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, results, made):
-    page = paged(case, results, CorpusTexts(made))
+def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(scored, results, made):
+    page = paged(scored, results, CorpusTexts(made))
     found = unpacking.blocks(page)
     assert set(found) == {"summary", "queries", "values", "rankings", "sources"}
     said = json.loads(found["summary"])
@@ -63,36 +63,36 @@ def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, res
     assert len(page) - frame < 400_000
 
 
-def test_page_is_told_how_much_is_shown_around_a_place(case, results):
-    said = unpacking.summary(paged(case, results, around=7, lines=20))
+def test_page_is_told_how_much_is_shown_around_a_place(scored, results):
+    said = unpacking.summary(paged(scored, results, around=7, lines=20))
     assert said["excerpts"] == {"around": 7, "lines": 20}
 
 
-def test_same_run_gives_the_same_bytes(case, results, made):
-    again = open_case(made, made.header.claim)
-    assert paged(case, results, CorpusTexts(made)) == paged(again, analyze_case(again), CorpusTexts(made))
+def test_same_run_gives_the_same_bytes(scored, results, made):
+    again = score_run(made, made.header.analysis_plan)
+    assert paged(scored, results, CorpusTexts(made)) == paged(again, analyze_scored(again), CorpusTexts(made))
 
 
-def test_values_are_those_of_the_scores(case, results):
-    found = unpacking.blocks(paged(case, results))
+def test_values_are_those_of_the_scores(scored, results):
+    found = unpacking.blocks(paged(scored, results))
     names = [measure["name"] for measure in json.loads(found["summary"])["values"]["measures"]]
-    assert names == [*case.claim.measures]  # RR@10 is among them
-    chosen = [case.scores.measures.index(name) for name in names]
-    expected = case.scores.values[:, chosen].astype(np.float32)
+    assert names == [*scored.plan.measures]  # RR@10 is among them
+    chosen = [scored.scores.measures.index(name) for name in names]
+    expected = scored.scores.values[:, chosen].astype(np.float32)
     values = np.frombuffer(found["values"], dtype="<f4").reshape(expected.shape)
     np.testing.assert_array_equal(values, expected)
 
 
 def test_rank_measure_follows_where_the_claim_has_none(made):
-    case = open_case(made, AnalysisPlan(("R(level=lines)@10",), "engine-00"))
-    said = unpacking.summary(paged(case, analyze_case(case)))
+    scored = score_run(made, AnalysisPlan(("R(level=lines)@10",), "engine-00"))
+    said = unpacking.summary(paged(scored, analyze_scored(scored)))
     assert [m["name"] for m in said["values"]["measures"]] == ["R(level=lines)@10", "RR(level=lines)@10"]
     assert said["values"]["rank"] == "RR(level=lines)@10"
     assert said["values"]["measures"][0] == {"name": "R(level=lines)@10", "low": 0.0, "high": 1.0, "higher": True}
 
 
-def test_summary_has_the_results_without_what_rankings_say(case, results):
-    said = unpacking.summary(paged(case, results))
+def test_summary_has_the_results_without_what_rankings_say(scored, results):
+    said = unpacking.summary(paged(scored, results))
     expected = json.loads(json.dumps(results_json(results)))
     found = said["results"]
     words = [(row.pop("tone"), row.pop("verdict_text"), row.pop("mde_text")) for row in found["comparison"]["rows"]]
@@ -113,7 +113,7 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
         "conditions": conditions,
     }
     assert said["notes"] == notes
-    first = case.run.engines[0].rankings
+    first = scored.run.engines[0].rankings
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in first]))
 
 
@@ -121,15 +121,15 @@ def test_tokens_are_those_of_answers(made):
     """A query that failed gave nothing to read: it makes no engine cheaper."""
     engine = made.engines[0]
     broken = tuple(replace(r, hits=(), tokens=(), status=Status.ERROR) for r in engine.rankings[:40])
-    opened = open_case(
+    opened = score_run(
         replace(made, engines=(replace(engine, rankings=(*broken, *engine.rankings[40:])), *made.engines[1:])),
-        made.header.claim,
+        made.header.analysis_plan,
     )
-    said = unpacking.summary(paged(opened, analyze_case(opened)))
+    said = unpacking.summary(paged(opened, analyze_scored(opened)))
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in engine.rankings[40:]]))
 
 
-def test_problems_of_gold_and_leaks_are_told(case, results, made):
+def test_problems_of_gold_and_leaks_are_told(scored, results, made):
     corpora = {name: replace(facts, problems=(f"{name} is odd",)) for name, facts in made.header.corpora.items()}
     golds = list(made.suite.golds)
     first, second, *rest = golds[0].queries
@@ -137,42 +137,42 @@ def test_problems_of_gold_and_leaks_are_told(case, results, made):
     named = (replace(first, forms={"human": f"what does {path} do?"}), replace(second, forms={"human": "why?"}))
     golds[0] = replace(golds[0], queries=(*named, *rest))
     told = replace(made, suite=replace(made.suite, golds=tuple(golds)), header=replace(made.header, corpora=corpora))
-    opened = open_case(told, made.header.claim)
-    found = unpacking.blocks(paged(opened, analyze_case(opened)))
+    opened = score_run(told, made.header.analysis_plan)
+    found = unpacking.blocks(paged(opened, analyze_scored(opened)))
     lint = json.loads(found["summary"])["lint"]
     assert lint == [{"gold": name, "text": f"{name} is odd"} for name in corpora]
     units = json.loads(found["queries"])["units"]
     assert [unit["leak"] for unit in units[:2]] == [True, False]
 
 
-def test_queries_have_units_in_the_order_of_the_scores(case, results):
-    data = json.loads(unpacking.blocks(paged(case, results))["queries"])
+def test_queries_have_units_in_the_order_of_the_scores(scored, results):
+    data = json.loads(unpacking.blocks(paged(scored, results))["queries"])
     named = [
         (data["golds"][data["queries"][u["q"]]["gold"]], data["queries"][u["q"]]["id"], data["forms"][u["form"]])
         for u in data["units"]
     ]
-    assert named == [(unit.gold, unit.query, unit.form) for unit in case.scores.units]
-    first, query = data["queries"][0], case.run.suite.golds[0].queries[0]
+    assert named == [(unit.gold, unit.query, unit.form) for unit in scored.scores.units]
+    first, query = data["queries"][0], scored.run.suite.golds[0].queries[0]
     assert [(t["path"], t["start"], t["end"], t["grade"]) for t in first["targets"]] == [
         (t.span.path, t.span.start, t.span.end, t.grade) for t in query.targets
     ]
     assert first["adversaries"][0]["relationship"] == "sibling"
 
 
-def test_no_source_leaves_no_line_of_source(case, results, made):
+def test_no_source_leaves_no_line_of_source(scored, results, made):
     texts = CorpusTexts(made)
-    assert TOKEN in unpacking.everything(paged(case, results, texts))
-    page = paged(case, results, texts, source=False)
+    assert TOKEN in unpacking.everything(paged(scored, results, texts))
+    page = paged(scored, results, texts, source=False)
     assert TOKEN not in unpacking.everything(page)
     said = unpacking.summary(page)
     assert "turned off" in said["left_out"][0]["text"]
-    assert "the corpora were not opened" in unpacking.summary(paged(case, results))["left_out"][0]["text"]
+    assert "the corpora were not opened" in unpacking.summary(paged(scored, results))["left_out"][0]["text"]
     assert {one["block"] for one in said["left_out"]} == {"sources"}
 
 
-def test_sources_are_the_lines_of_the_corpus(case, results, made):
+def test_sources_are_the_lines_of_the_corpus(scored, results, made):
     """Every excerpt is what stands in the file, gold is there for each query, and no two touch."""
-    data = unpacking.blocks(paged(case, results, CorpusTexts(made)))
+    data = unpacking.blocks(paged(scored, results, CorpusTexts(made)))
     sources, golds = json.loads(data["sources"]), json.loads(data["queries"])["golds"]
     texts = CorpusTexts(made)
     shown: dict[tuple[str, str], set[int]] = {}
@@ -185,11 +185,11 @@ def test_sources_are_the_lines_of_the_corpus(case, results, made):
                 assert part == lines[start - 1 : start - 1 + len(part)]
                 end = start + len(part) - 1
                 shown.setdefault((golds[int(gold)], path), set()).update(range(start, end + 1))
-    for (gold, _), query in case.queries.items():
+    for (gold, _), query in scored.queries.items():
         for target in (*query.targets, *(adversary.target for adversary in query.adversaries)):
             assert set(_first_lines(target.span)) <= shown[gold, target.span.path]
-    apart = differing_queries(case)
-    for ranking in (ranking for engine in case.run.engines for ranking in engine.rankings):
+    apart = differing_queries(scored)
+    for ranking in (ranking for engine in scored.run.engines for ranking in engine.rankings):
         for hit in ranking.hits[:3] if (ranking.gold, ranking.query) in apart else ():
             assert set(_first_lines(hit.span)) <= shown[ranking.gold, hit.path]
 
@@ -199,20 +199,20 @@ def _first_lines(span):
     return list(range(span.start or 1, (span.end or 1) + 1))[: PageLimits().lines]
 
 
-def differing_queries(case, names=None):
+def differing_queries(scored, names=None):
     """The queries on which engines differ, with by how much: computed anew."""
-    values = np.array([case.values(name, case.primary) for name in names or case.scores.engines])
+    values = np.array([scored.values(name, scored.primary) for name in names or scored.scores.engines])
     gaps: dict[tuple[str, str], float] = {}
-    for unit, gap in zip(case.scores.units, values.max(axis=0) - values.min(axis=0), strict=True):
+    for unit, gap in zip(scored.scores.units, values.max(axis=0) - values.min(axis=0), strict=True):
         gaps[unit.gold, unit.query] = max(gap, gaps.get((unit.gold, unit.query), 0.0))
     return {query: gap for query, gap in gaps.items() if gap > 1e-9}
 
 
-def test_queries_on_which_the_verdict_rests_come_in_first(case, results, made):
+def test_queries_on_which_the_verdict_rests_come_in_first(scored, results, made):
     told = [results.comparison.baseline, results.challenger]
-    found = plan_excerpts(case, results, PageLimits())
-    gaps = differing_queries(case, [*told, results.leader])
-    differing = differing_queries(case)
+    found = plan_excerpts(scored, results, PageLimits())
+    gaps = differing_queries(scored, [*told, results.leader])
+    differing = differing_queries(scored)
     order = [gaps.get(portion.query, 0.0) for portion in found.portions[: len(differing)]]
     assert order == sorted(order, reverse=True)
     assert order[0] > order[-1]
@@ -220,10 +220,10 @@ def test_queries_on_which_the_verdict_rests_come_in_first(case, results, made):
 
 
 @pytest.mark.parametrize("share", [0.999, 0.8, 0.5, 0.3, 0.1, 0.01])
-def test_size_is_kept_and_what_had_no_room_is_counted(case, results, made, share):
-    whole, least = len(paged(case, results, CorpusTexts(made))), smallest(case, results)
+def test_size_is_kept_and_what_had_no_room_is_counted(scored, results, made, share):
+    whole, least = len(paged(scored, results, CorpusTexts(made))), smallest(scored, results)
     size = int(least + (whole - least) * share)
-    page = paged(case, results, CorpusTexts(made), max_bytes=size)
+    page = paged(scored, results, CorpusTexts(made), max_bytes=size)
     assert len(page) <= size
     said = unpacking.summary(page)
     assert any("--max-size" in text for text in absent(said, "sources"))
@@ -234,51 +234,51 @@ def absent(said, block):
     return [one["text"] for one in said["left_out"] if one["block"] == block]
 
 
-def smallest(case, results):
+def smallest(scored, results):
     """The least size, as the error says it."""
     with pytest.raises(TooSmallError) as caught:
-        paged(case, results, max_bytes=1000)
+        paged(scored, results, max_bytes=1000)
     assert caught.value.exit_code == 2
     (megabytes,) = re.findall(r"--max-size ([\d.]+)MB", caught.value.hint or "")
     return round(float(megabytes) * 1e6)
 
 
-def test_least_size_that_is_named_is_enough_and_less_is_refused(case, results):
-    least = smallest(case, results)
-    page = paged(case, results, max_bytes=least)
+def test_least_size_that_is_named_is_enough_and_less_is_refused(scored, results):
+    least = smallest(scored, results)
+    page = paged(scored, results, max_bytes=least)
     assert len(page) <= least
     assert "score" not in {name for name, *_ in unpacking.columns(unpacking.blocks(page)["rankings"])[0]["columns"]}
     assert any("no scores of single results" in text for text in absent(unpacking.summary(page), "rankings"))
     with pytest.raises(ConfigError, match="--max-size"):
-        paged(case, results, max_bytes=len(page) - 20_000)
+        paged(scored, results, max_bytes=len(page) - 20_000)
 
 
-def test_more_room_never_shows_fewer_lines(case, results, made):
-    whole, least = len(paged(case, results, CorpusTexts(made))), smallest(case, results)
+def test_more_room_never_shows_fewer_lines(scored, results, made):
+    whole, least = len(paged(scored, results, CorpusTexts(made))), smallest(scored, results)
     counts = []
     for share in (0.3, 0.6, 0.9, 1.0):
-        page = paged(case, results, CorpusTexts(made), max_bytes=int(least + (whole - least) * share) + 1)
+        page = paged(scored, results, CorpusTexts(made), max_bytes=int(least + (whole - least) * share) + 1)
         counts.append(unpacking.everything(page).count(TOKEN))
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
 
 
-def test_traces_are_there_and_go_before_the_page_becomes_too_large(case, results):
+def test_traces_are_there_and_go_before_the_page_becomes_too_large(scored, results):
     rows = tuple(
         WaterfallRow(f"{n}-{'x' * 40}.py", 1, 2, (WaterfallStep("words", 1.23456789, float("inf"), n, 0),))
         for n in range(5000)
     )
-    unit = case.scores.units[3]
+    unit = scored.scores.units[3]
     asked = TraceQuery(unit.gold, unit.query, unit.form)
     traces = Traces(
         {asked: QueryTrace("builtin", Waterfall("words", ("a",), ("words",), rows))}, ("More is to be had.",)
     )
-    found = unpacking.blocks(paged(case, results, traces=traces))
+    found = unpacking.blocks(paged(scored, results, traces=traces))
     trace = json.loads(found["traces"])["3"]
     assert trace["candidates"][1]["steps"] == [{"score": 1.23457, "change": None, "rank": 1, "before": 0}]
     assert (trace["engine"], trace["question"]) == ("builtin", {"kind": "words", "terms": ["a"]})
     assert "More is to be had." in absent(json.loads(found["summary"]), "traces")
-    bare = unpacking.blocks(paged(case, results, traces=traces, max_bytes=smallest(case, results) + 5000))
+    bare = unpacking.blocks(paged(scored, results, traces=traces, max_bytes=smallest(scored, results) + 5000))
     assert "traces" not in bare
     assert any("no traces" in text for text in absent(json.loads(bare["summary"]), "traces"))
 
@@ -286,7 +286,7 @@ def test_traces_are_there_and_go_before_the_page_becomes_too_large(case, results
 HOSTILE = "</script><script>alert(1)</script><!-- \ud800\x00\u202e\u2028 'x' \"y\" &amp;"
 
 
-def test_hostile_names_and_texts_survive_as_text(case, results, made):
+def test_hostile_names_and_texts_survive_as_text(scored, results, made):
     golds = list(made.suite.golds)
     first = golds[0].queries[0]
     asked = replace(first, forms={"human": HOSTILE}, tags={HOSTILE: HOSTILE})
@@ -297,8 +297,8 @@ def test_hostile_names_and_texts_survive_as_text(case, results, made):
     hostile = replace(
         made, suite=replace(made.suite, golds=tuple(golds)), engines=(made.engines[0], engine, made.engines[2])
     )
-    opened = open_case(hostile, made.header.claim)
-    page = paged(opened, analyze_case(opened), CorpusTexts(hostile))
+    opened = score_run(hostile, made.header.analysis_plan)
+    page = paged(opened, analyze_scored(opened), CorpusTexts(hostile))
     assert page.decode()
     assert page.count(b"</script>") == page.count(b"<script")
     assert b"<script>alert" not in page
@@ -307,11 +307,11 @@ def test_hostile_names_and_texts_survive_as_text(case, results, made):
     assert HOSTILE in unpacking.columns(found["rankings"])[0]["paths"]
 
 
-def test_what_cannot_be_claimed_is_said(case, results):
+def test_what_cannot_be_claimed_is_said(scored, results):
     row = next(row for row in results.comparison.rows if row.engine == results.challenger)
     row = replace(row, verdict=Verdict.INCONCLUSIVE, mde=0.0432, p=None, clusters=2)
     unsure = replace(results, comparison=replace(results.comparison, rows=(row,)))
-    said = unpacking.summary(paged(case, unsure))
-    assert any(row.engine in text and "MDE 0.04" in text for text in said["claims"])
-    assert any("Too few clusters for a p-value (2)" in text for text in said["claims"])
+    said = unpacking.summary(paged(scored, unsure))
+    assert any(row.engine in text and "MDE 0.04" in text for text in said["limitations"])
+    assert any("Too few clusters for a p-value (2)" in text for text in said["limitations"])
     assert said["tone"] == "warning"

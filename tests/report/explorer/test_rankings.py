@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.explorer.data import pack_rankings
-from assay.report.scored_run import level_of, open_case
+from assay.report.explorer.page_data import pack_rankings
+from assay.report.scored_run import level_of, score_run
 from assay.scoring import match, score
 from assay.types import (
     Adversary,
@@ -70,21 +70,21 @@ def runs(draw):
     return Run(Suite((GoldSet("g", CorpusSpec("stdlib"), tuple(asked)),)), 4, tuple(engines), {"g": sizes})
 
 
-def unpacked(case, **settings):
-    return unpacking.rankings(pack_rankings(case, **{"scores": True, "error_length": 300, **settings}))
+def unpacked(scored, **settings):
+    return unpacking.rankings(pack_rankings(scored, **{"scores": True, "error_length": 300, **settings}))
 
 
-def answers(case):
+def answers(scored):
     """The rankings of a run: units, and the engines in each."""
-    known = [{(r.gold, r.query, r.form): r for r in engine.rankings} for engine in case.run.engines]
-    return [[one.get((unit.gold, unit.query, unit.form)) for one in known] for unit in case.scores.units]
+    known = [{(r.gold, r.query, r.form): r for r in engine.rankings} for engine in scored.run.engines]
+    return [[one.get((unit.gold, unit.query, unit.form)) for one in known] for unit in scored.scores.units]
 
 
 @examples(60)
 @given(runs(), st.sampled_from(["nDCG@4", "RR(level=lines)@4", "Hit(level=symbol)@4"]))
 def test_what_was_packed_is_the_run(run, primary):
-    case = open_case(run, AnalysisPlan((primary,), "e0"))
-    for unit, mine, found in zip(case.scores.units, answers(case), unpacked(case), strict=True):
+    scored = score_run(run, AnalysisPlan((primary,), "e0"))
+    for unit, mine, found in zip(scored.scores.units, answers(scored), unpacked(scored), strict=True):
         for engine, ranking, answer in zip(run.engines, mine, found, strict=True):
             if ranking is None:
                 assert (answer.status, answer.hits) == ("missing", [])
@@ -95,18 +95,18 @@ def test_what_was_packed_is_the_run(run, primary):
             places = [(h.path, h.start, h.end, t) for h, t in zip(ranking.hits, ranking.tokens, strict=True)]
             assert answer.hits == places
             same_scores([hit.score for hit in ranking.hits], answer.scores)
-            assert answer.marks == marks(case, unit, ranking, engine)
-            assert_ranks(case, unit, engine, answer)
+            assert answer.marks == marks(scored, unit, ranking, engine)
+            assert_ranks(scored, unit, engine, answer)
 
 
-def assert_ranks(case, unit, engine, answer):
+def assert_ranks(scored, unit, engine, answer):
     """The first rank of a primary answer, and whether a trap displaced it, are those of the measures."""
-    query, level, k = case.queries[unit.gold, unit.query], level_of(case.primary), case.run.k
+    query, level, k = scored.queries[unit.gold, unit.query], level_of(scored.primary), scored.run.k
     ranked = [(at + 1 - answer.repeats[at], mark) for at, mark in enumerate(answer.marks) if mark]
     firsts = [rank for rank, mark in ranked if mark < 128 and query.targets[mark - 1].grade == 2 and rank <= k]
     traps = [rank for rank, mark in ranked if mark >= 128 and rank <= k]
     named = f"(level={level})" if level != "file" else ""
-    scores = score(case.run, [f"Displacement{named}@{k}", f"RankGap{named}@{k}"])
+    scores = score(scored.run, [f"Displacement{named}@{k}", f"RankGap{named}@{k}"])
     column = scores.units.index(unit)
     displaced, gap = scores.values[scores.engines.index(engine.name), :, column]
     if answer.status == "ok" and not math.isnan(gap):
@@ -119,17 +119,17 @@ def same_scores(given, found):
         assert math.isnan(read) if value is None else math.isclose(value, read, rel_tol=2**-16, abs_tol=1e-30)
 
 
-def marks(case, unit, ranking, engine):
+def marks(scored, unit, ranking, engine):
     """Marks by `match` alone: what is claimed one to one, and beside it who touches an adversary and no target."""
-    query, level = case.queries[unit.gold, unit.query], level_of(case.primary)
+    query, level = scored.queries[unit.gold, unit.query], level_of(scored.primary)
     if ranking.status != Status.OK:
         return [0] * len(ranking.hits)
-    cut = ranking.hits[: case.run.k * engine.oversample]
+    cut = ranking.hits[: scored.run.k * engine.oversample]
     found = match(cut, query.targets, level)
     made = [0] * len(ranking.hits)
-    for position, claim in zip(found.positions, found.claims, strict=True):
-        if claim is not None:
-            seen = found.targets[claim]
+    for position, plan in zip(found.positions, found.claims, strict=True):
+        if plan is not None:
+            seen = found.targets[plan]
             made[position] = 1 + next(
                 at for at, t in enumerate(query.targets) if at_level(t, level) == seen.span and t.grade == seen.grade
             )
@@ -168,7 +168,7 @@ def test_an_answer_is_claimed_once_and_a_trap_is_marked():
     query = Query("q", {"human": "x"}, (wanted,), (Adversary(trap, "sibling", "strong", ""),))
     found = (Hit("c.py", 1, 2), Hit("a.py", 2, 3), Hit("a.py", 4, 5), Hit("b.py", 1, 5))
     ((answer,),) = unpacked(
-        open_case(single(query, Ranking("g", "q", "human", found)), AnalysisPlan(("RR(level=lines)@10",), "e"))
+        score_run(single(query, Ranking("g", "q", "human", found)), AnalysisPlan(("RR(level=lines)@10",), "e"))
     )
     assert answer.marks == [0, 1, 0, 128]
 
@@ -177,7 +177,7 @@ def test_adversaries_are_told_from_many_targets():
     wanted = tuple(Target(Span(f"{n}.py"), 1) for n in range(200))
     query = Query("q", {"human": "x"}, wanted, (Adversary(Target(Span("bad.py")), "sibling", "strong", ""),))
     ranking = Ranking("g", "q", "human", (Hit("199.py"), Hit("bad.py")))
-    data = pack_rankings(open_case(single(query, ranking), AnalysisPlan(("RR@10",), "e")), scores=True, error_length=9)
+    data = pack_rankings(score_run(single(query, ranking), AnalysisPlan(("RR@10",), "e")), scores=True, error_length=9)
     assert unpacking.columns(data)[0]["adversaries"] == 201
     ((answer,),) = unpacking.rankings(data)
     assert answer.marks == [200, 201]
@@ -186,8 +186,8 @@ def test_adversaries_are_told_from_many_targets():
 def test_scores_may_be_left_out_and_errors_are_clipped():
     ranking = Ranking("g", "q", "human", (Hit("a.py", score=0.5),), (3,), Status.ERROR, 1.0, "x" * 1000)
     query = Query("q", {"human": "x"}, (Target(Span("a.py")),))
-    case = open_case(single(query, ranking), AnalysisPlan(("RR@10",), "e"))
-    ((answer,),) = unpacked(case, scores=False, error_length=20)
+    scored = score_run(single(query, ranking), AnalysisPlan(("RR@10",), "e"))
+    ((answer,),) = unpacked(scored, scores=False, error_length=20)
     assert answer.scores is None
     assert answer.error == "x" * 20 + "… (980 more characters)"
     assert answer.marks == [0]

@@ -7,11 +7,11 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.report.comparison import compare_evidence
-from assay.report.evidence import gather
-from assay.report.gate import Gate, GateCheck, judge_gate, parse_threshold
+from assay.report.gate_checks import Gate, GateCheck, judge_gate, parse_threshold
 from assay.report.github import error_page, gate_page, to_github, to_summary
+from assay.report.query_scores import gather
 from assay.report.render.document import Document, Paragraph, table
-from tests.report.evidence.labs import CLAIM, run_of
+from tests.report.evidence.labs import PLAN, run_of
 
 CUT = "*Cut here.*"
 
@@ -19,11 +19,11 @@ CUT = "*Cut here.*"
 def gate_of(old, new, *floors, name="mine", strict=False):
     """Judge one run against another."""
     before, after = (
-        gather((run_of(ranks, name=name),), CLAIM.measures, called) for ranks, called in ((old, "old"), (new, "new"))
+        gather((run_of(ranks, name=name),), PLAN.measures, called) for ranks, called in ((old, "old"), (new, "new"))
     )
-    found = compare_evidence(before, after, replace(CLAIM, baseline=name))
+    found = compare_evidence(before, after, replace(PLAN, baseline=name))
     return judge_gate(
-        after, CLAIM, [parse_threshold(text) for text in floors], found, engine=None, strict=strict, old=before
+        after, PLAN, [parse_threshold(text) for text in floors], found, engine=None, strict=strict, old=before
     )
 
 
@@ -64,10 +64,10 @@ def test_verdict_stands_on_top(old, new, strict, begins):
 
 
 def test_engine_that_failed_is_no_regression():
-    old = gather((run_of([1] * 40),), CLAIM.measures, "old")
-    new = gather((run_of([1] * 40, failed=range(20)),), CLAIM.measures, "new")
-    found = compare_evidence(old, new, CLAIM)
-    text = shown(judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old))
+    old = gather((run_of([1] * 40),), PLAN.measures, "old")
+    new = gather((run_of([1] * 40, failed=range(20)),), PLAN.measures, "new")
+    found = compare_evidence(old, new, PLAN)
+    text = shown(judge_gate(new, PLAN, (), found, engine=None, strict=False, old=old))
     assert text.startswith("### ❌ assay gate: engine failed\n\n```text\n✗ mine")
     assert "| **fail** | 20 of 40 queries failed" in text
 

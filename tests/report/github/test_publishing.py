@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.report.gate import Gate, GateCheck
+from assay.report.gate_checks import Gate, GateCheck
 from assay.report.github import Annotation, JobOutput, gate_page, place_in_checkout, read_context, write_job_output
 from tests.action.forge import Forge, pull
 from tests.serving import serving

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from assay.report.render.terminal import fold
+from assay.report.render.terminal_text import fold
 
 
 @pytest.mark.parametrize(

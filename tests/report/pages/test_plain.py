@@ -8,7 +8,7 @@ from dataclasses import asdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.render.text import format_json, plain
+from assay.report.render.formatting import format_json, plain
 from assay.types import Adversary, Span, Target
 
 VALUES = st.recursive(

@@ -19,7 +19,7 @@ from assay.report.render.document import (
     table,
 )
 from assay.report.render.markup import to_markdown
-from assay.report.render.terminal import print_document, render_document
+from assay.report.render.terminal_text import print_document, render_document
 from assay.terminal import Terminal
 
 NAMES = ("builtin", "keywords", "weights:language=0.9,files=0.2,decay=0.5", "東京の検索")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.render.text import clip, escape_commands, repository_names, shape, strip_control
+from assay.report.render.formatting import clip, escape_commands, repository_names, shape, strip_control
 
 
 def test_terminal_sequences_are_taken_out():

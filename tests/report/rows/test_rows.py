@@ -16,12 +16,12 @@ from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.publish import publish, reopen
 from assay.report.render.markup import to_markdown
-from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text, skipped_note
-from assay.report.sections import document
+from assay.report.report_sections import document
+from assay.report.rows_file import GONE, carry_over, corpora_hash, read_rows, rows_text, skipped_note
 from assay.types import AnalysisPlan, EngineRun, Run
 from tests.report.shared import sourceless
 
-CLAIM = AnalysisPlan(make_measures(10, None, ()), "base")
+PLAN = AnalysisPlan(make_measures(10, None, ()), "base")
 ENGINES = sourceless(
     {
         "base": lambda q, k: ["shop/tax.py"],
@@ -49,13 +49,13 @@ def states(rows):
 
 def test_rows_say_what_each_engine_was_measured_with(shop):
     made = asked("base", "mine")
-    results = analyze(made, CLAIM)
+    results = analyze(made, PLAN)
     base, mine = results.rows
     mean = next(m for m in results.comparison.means if (m.engine, m.measure) == ("mine", "nDCG@10"))
     value = mine.value("nDCG@10")
     assert value
     assert (value.mean, value.low, value.high) == (mean.mean, mean.interval.low, mean.interval.high)
-    assert [v.measure for v in mine.values] == list(CLAIM.measures)
+    assert [v.measure for v in mine.values] == list(PLAN.measures)
     assert (mine.date, mine.assay, mine.k, mine.queries, mine.repositories) == (
         "2026-01-01",
         made.header.assay,
@@ -76,12 +76,12 @@ def test_failed_queries_are_counted_in_the_row(shop):
         return ["shop/cart.py"]
 
     made = run({"base": ENGINES["base"], "mine": fails}, load_gold("gold.yaml"))
-    row = analyze(made, CLAIM).rows[1]
+    row = analyze(made, PLAN).rows[1]
     assert (row.failed, row.asked) == (3, 9)
 
 
 def test_skipped_engine_has_a_row_with_its_reason(shop):
-    results = analyze(asked("base", skipped={"paid": "env:KEY is not set"}), CLAIM)
+    results = analyze(asked("base", skipped={"paid": "env:KEY is not set"}), PLAN)
     assert states(results.rows)["paid"] == ("skipped", "env:KEY is not set")
     assert "skipped: env:KEY is not set" in to_markdown(document(results))
     assert skipped_note(results.rows) == "Not run: paid (env:KEY is not set)."
@@ -97,7 +97,7 @@ def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(sh
 
 
 def test_results_begin_with_the_table_of_all_rows(shop):
-    text = to_markdown(document(analyze(asked("base", "mine"), CLAIM)))
+    text = to_markdown(document(analyze(asked("base", "mine"), PLAN)))
     assert text.startswith("# shop\n\n```text\n")
     heading, head, *_ = [line for line in text.split("```\n")[1].splitlines() if line]
     assert heading == "## Results"
@@ -105,7 +105,7 @@ def test_results_begin_with_the_table_of_all_rows(shop):
 
 
 def test_rows_read_back_as_they_were_written(shop, tmp_path):
-    rows = analyze(asked("base", "mine", skipped={"paid": "no"}), CLAIM).rows
+    rows = analyze(asked("base", "mine", skipped={"paid": "no"}), PLAN).rows
     (tmp_path / "rows.json").write_text(rows_text(rows))
     assert read_rows(tmp_path) == rows
     assert len((tmp_path / "rows.json").read_text().splitlines()) == len(rows) + 6 - 1
@@ -120,9 +120,9 @@ def test_rows_that_cannot_be_read_are_an_input_error(tmp_path):
 
 
 def test_engine_that_is_not_asked_keeps_its_place_where_it_can_be_compared(shop, tmp_path):
-    both = publish(asked("base", "mine"), CLAIM, tmp_path).results
+    both = publish(asked("base", "mine"), PLAN, tmp_path).results
     declared = {e.name: RetainedEngine(config_hash(e.config)) for e in asked("base", "mine").engines}
-    done = publish(asked("mine", date="2026-02-02"), CLAIM, tmp_path, declared=declared)
+    done = publish(asked("mine", date="2026-02-02"), PLAN, tmp_path, declared=declared)
     assert done.kept == ("base",)
     assert states(done.results.rows) == {"base": ("measured", ""), "mine": ("measured", "")}
     assert [row.date for row in done.results.rows] == ["2026-01-01", "2026-02-02"]
@@ -130,81 +130,81 @@ def test_engine_that_is_not_asked_keeps_its_place_where_it_can_be_compared(shop,
 
 
 def test_engine_that_is_no_longer_declared_stays_as_a_stale_row(shop, tmp_path):
-    publish(asked("base", "mine", "other"), CLAIM, tmp_path)
-    done = publish(asked("base", "mine"), CLAIM, tmp_path)
+    publish(asked("base", "mine", "other"), PLAN, tmp_path)
+    done = publish(asked("base", "mine"), PLAN, tmp_path)
     assert states(done.results.rows)["other"] == ("stale", UNDECLARED)
     assert [e.name for e in done.run.engines] == ["base", "mine"]
-    again = publish(asked("base", "mine"), CLAIM, tmp_path)
+    again = publish(asked("base", "mine"), PLAN, tmp_path)
     assert states(again.results.rows)["other"] == ("stale", UNDECLARED)
     text = (tmp_path / "RESULTS.md").read_text()
     assert "## Stale rows" in text
     assert f"| other | {UNDECLARED} | nDCG@10 |" in text
-    forgotten = publish(asked("base", "mine"), CLAIM, tmp_path, forget=True)
+    forgotten = publish(asked("base", "mine"), PLAN, tmp_path, forget=True)
     assert "other" not in states(forgotten.results.rows)
     assert "other" not in (tmp_path / "rows.json").read_text()
 
 
 def test_changed_corpus_gold_k_and_settings_make_a_row_stale_with_the_reason(shop, tmp_path):
-    publish(asked("base", "mine"), CLAIM, tmp_path / "k")
+    publish(asked("base", "mine"), PLAN, tmp_path / "k")
     for name in ("settings", "gold", "corpus"):
         shutil.copytree(tmp_path / "k", tmp_path / name)
     shallow = AnalysisPlan(make_measures(5, None, ()), "base")
     done = publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": RetainedEngine()})
     assert states(done.results.rows)["mine"] == ("stale", "it was run with k = 10, not 5")
 
-    done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": RetainedEngine("another")})
+    done = publish(asked("base"), PLAN, tmp_path / "settings", declared={"mine": RetainedEngine("another")})
     assert states(done.results.rows)["mine"] == ("stale", RESET)
 
     gold = (shop / "gold.yaml").read_text()
     (shop / "gold.yaml").write_text(gold.replace("cart total sum", "total of a cart"))
-    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": RetainedEngine()})
+    done = publish(asked("base"), PLAN, tmp_path / "gold", declared={"mine": RetainedEngine()})
     assert states(done.results.rows)["mine"] == ("stale", "the gold set changed since")
     (shop / "gold.yaml").write_text(gold)
 
     (shop / "shop" / "new.py").write_text("x = 1\n")
-    done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": RetainedEngine()})
+    done = publish(asked("base"), PLAN, tmp_path / "corpus", declared={"mine": RetainedEngine()})
     assert states(done.results.rows)["mine"] == ("stale", "the corpus changed since (shop)")
 
 
 def test_engine_that_is_skipped_now_shows_its_earlier_numbers(shop, tmp_path):
-    publish(asked("base", "mine"), CLAIM, tmp_path)
-    done = publish(asked("base", skipped={"mine": "env:KEY is not set"}), CLAIM, tmp_path)
+    publish(asked("base", "mine"), PLAN, tmp_path)
+    done = publish(asked("base", skipped={"mine": "env:KEY is not set"}), PLAN, tmp_path)
     rows = {row.engine: row for row in done.results.rows}
     assert states(rows.values())["mine"] == ("stale", "not run this time: env:KEY is not set")
     assert rows["mine"].value("nDCG@10") is not None
 
 
 def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, tmp_path):
-    publish(asked("base", "mine", "other"), CLAIM, tmp_path)
+    publish(asked("base", "mine", "other"), PLAN, tmp_path)
     made = asked("base", "mine", skipped={"paid": "no"})
     texts = []
     for _ in range(2):
-        publish(made, CLAIM, tmp_path)
+        publish(made, PLAN, tmp_path)
         texts.append({p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()})
     assert texts[0] == texts[1]
-    results = reopen(made, CLAIM, tmp_path).results
+    results = reopen(made, PLAN, tmp_path).results
     assert rows_text(results.rows) == (tmp_path / "rows.json").read_text()
 
 
 def test_row_without_records_says_that_they_are_gone(shop):
     made = asked("base", "mine")
-    earlier = analyze(made, CLAIM).rows
+    earlier = analyze(made, PLAN).rows
     rows = carry_over(earlier[:1], earlier, comparability_of(made))
     assert states(rows)["mine"] == ("stale", GONE)
 
 
 def test_baseline_that_is_not_there_is_replaced_and_told(shop, tmp_path):
-    done = publish(asked("mine", "other", skipped={"base": "tool:rg is missing"}), CLAIM, tmp_path)
+    done = publish(asked("mine", "other", skipped={"base": "tool:rg is missing"}), PLAN, tmp_path)
     assert done.results.comparison.baseline == "mine"
     assert done.results.warnings[0].startswith("The declared baseline base is not in this run (tool:rg is missing)")
-    assert done.run.header.claim
-    assert done.run.header.claim.baseline == "mine"
+    assert done.run.header.analysis_plan
+    assert done.run.header.analysis_plan.baseline == "mine"
 
 
 def test_new_rows_change_only_their_own_lines(shop, tmp_path):
-    publish(asked("base", "mine"), CLAIM, tmp_path)
+    publish(asked("base", "mine"), PLAN, tmp_path)
     before = (tmp_path / "rows.json").read_text().splitlines()
-    publish(asked("base", "mine", "other"), CLAIM, tmp_path)
+    publish(asked("base", "mine", "other"), PLAN, tmp_path)
     after = (tmp_path / "rows.json").read_text().splitlines()
     plain = [[line.rstrip(",") for line in lines] for lines in (before, after)]
     # The verdict on mine is adjusted for two comparisons now; base is untouched.
@@ -213,7 +213,7 @@ def test_new_rows_change_only_their_own_lines(shop, tmp_path):
 
 
 def test_hash_of_corpora_is_the_same_in_every_file(shop, tmp_path):
-    results = publish(asked("base", "mine"), CLAIM, tmp_path).results
+    results = publish(asked("base", "mine"), PLAN, tmp_path).results
     row = json.loads((tmp_path / "rows.json").read_text())["rows"][0]
     assert row["corpora_hash"] == row["corpora"]["shop"] == results.header.corpora["shop"].digest
     page = (tmp_path / "RESULTS.md").read_text()

@@ -9,27 +9,27 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, override
-from assay.experiment.spec.model import TABLE_NAMES
+from assay.experiment.spec.spec import TABLE_NAMES
 from assay.report.analysis import analyze
+from assay.report.extra_tables import TABLES
 from assay.report.publish import write_reports
 from assay.report.render.document import Heading, Table
 from assay.report.render.markup import to_markdown
-from assay.report.results import results_json
-from assay.report.scored_run import open_case
-from assay.report.sections import document
-from assay.report.tables import TABLES
+from assay.report.report_sections import document
+from assay.report.results_file import results_json
+from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, EngineRole, EngineRun, RunMetadata, Status
 from tests.report.labs import lab
 
 RANKS = {"a": [1, 2, 0, 1] * 10, "b": [2, 2, 2, 2] * 10, "c": [0, 1, 0, 10] * 10}
 
 
-def claimed(*tables, **claim):
-    return AnalysisPlan(("RR@10", "Hit@1", "Hit@10"), "b", tables=tables, **claim)
+def claimed(*tables, **plan):
+    return AnalysisPlan(("RR@10", "Hit@1", "Hit@10"), "b", tables=tables, **plan)
 
 
-def analysed(made, *tables, **claim):
-    return analyze(made, claimed(*tables, **claim))
+def analysed(made, *tables, **plan):
+    return analyze(made, claimed(*tables, **plan))
 
 
 def section(results, title):
@@ -149,7 +149,7 @@ def test_bootstrap_of_equals_claims_certainty_and_ours_does_not():
 def test_forest_file_holds_means_differences_and_draws(tmp_path):
     made = lab(RANKS)
     results = analysed(made, "forest", "bootstrap")
-    write_reports(results, open_case(made, claimed()), tmp_path)
+    write_reports(results, score_run(made, claimed()), tmp_path)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "forest.csv").read_text())))
     assert list(rows[0]) == ["engine", "against", "measure", "mean", "low", "high", "n", "interval"]
     kinds = {(row["interval"], bool(row["against"])) for row in rows}
@@ -167,7 +167,7 @@ def test_forest_file_holds_means_differences_and_draws(tmp_path):
 
 def test_forest_file_is_written_only_when_asked_for(tmp_path):
     made = lab(RANKS)
-    write_reports(analysed(made, "matrix"), open_case(made, claimed()), tmp_path)
+    write_reports(analysed(made, "matrix"), score_run(made, claimed()), tmp_path)
     assert not (tmp_path / "forest.csv").exists()
 
 

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from assay.web.explorer import explorer_routes
-from assay.web.server import serve
+from assay.web.run_pages import explorer_routes
+from assay.web.web_server import serve
 from tests.report.explorer.unpacking import blocks
 from tests.running import run_experiment
 from tests.web.asking import Client, Reply

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assay.experiment import read_run, write_run
-from assay.web.runs import ExploringLimits
+from assay.web.run_list import ExploringLimits
 from tests.report.explorer.unpacking import blocks
 from tests.web.exploring.serving import OLD, ask, exploring, listed, make_run, source, summary
 
@@ -128,6 +128,6 @@ def test_link_out_of_the_corpus_is_not_followed(repository, tmp_path):
 
 
 def test_large_files_are_not_sent(runs, monkeypatch):
-    monkeypatch.setattr("assay.web.explorer.LIMITS", ExploringLimits(source=10))
+    monkeypatch.setattr("assay.web.run_pages.LIMITS", ExploringLimits(source=10))
     with exploring(runs) as client:
         assert source(client, "cart.py").status == 413

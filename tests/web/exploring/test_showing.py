@@ -5,7 +5,7 @@ import shutil
 from dataclasses import replace
 
 from assay.experiment import read_run, write_run
-from assay.web.runs import ExploringLimits
+from assay.web.run_list import ExploringLimits
 from tests.web.exploring.serving import compare, exploring, listed, summary
 
 
@@ -29,7 +29,7 @@ def test_look_at_sealed_queries_is_logged_once_for_each_page(repository, runs, t
     for name in ("a", "b"):
         write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "runs" / name)
     looks = gold_file.parent / "gold.looks.jsonl"
-    monkeypatch.setattr("assay.web.explorer.LIMITS", ExploringLimits(pages=1))
+    monkeypatch.setattr("assay.web.run_pages.LIMITS", ExploringLimits(pages=1))
     with exploring(tmp_path / "runs") as client:
         counts = []
         for name in ("a", "a", "b", "b", "a"):  # one page is kept: the first is made again in the end

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
-from assay.audit.sessions import (
+from assay.audit.engine_client import (
     AuditRanking,
     AuditSessions,
     RankingReader,
@@ -21,6 +20,7 @@ from assay.audit.sessions import (
     first_difference,
     score_gap,
 )
+from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not_tried
 from assay.engines.runner import close_session, open_session, query_session, summarize
 from assay.errors import AssayError, EngineError
 from assay.experiment.executors import THREAD_VARIABLES, available_threads, pinned

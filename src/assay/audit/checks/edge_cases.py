@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
-from assay.audit.sessions import AuditRanking, AuditSessions
+from assay.audit.engine_client import AuditRanking, AuditSessions
+from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not_tried
 from assay.types import Status
 
 #: Messages of programs that parsed a query as an option.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, is_prefix, shuffle
+from assay.audit.engine_client import UNSTEADY, AuditRanking, AuditSessions, is_prefix, shuffle
+from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
 from assay.corpus import read_text
 from assay.corpus.file_types import LANGUAGES
 from assay.corpus.ignore import select_paths

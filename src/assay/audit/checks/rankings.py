@@ -7,14 +7,14 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import (
+from assay.audit.engine_client import (
     UNSTEADY,
     AuditRanking,
     AuditSessions,
     first_difference,
     is_prefix,
 )
+from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
 from assay.corpus import read_text
 from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit, Span

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.cli.console import emit_blocks, info, warn
 from assay.cli.options import default_set
-from assay.cli.output import emit_blocks, info, warn
 from assay.corpus import open_corpus, read_text
 from assay.corpus.spec import is_url
 from assay.errors import ConfigError, GoldError

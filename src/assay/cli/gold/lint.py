@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from assay.cli.arguments import reject_flags
+from assay.cli.console import emit, info, log, pluralize, warn
 from assay.cli.options import given_flags, load_config, split_list
-from assay.cli.output import emit, info, log, pluralize, warn
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.errors import AssayError, ConfigError
 from assay.experiment.corpora import load_suite

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.cli.arguments import require_flag
+from assay.cli.console import emit_blocks, info, pluralize
 from assay.cli.gold.lint import lint_dependencies
 from assay.cli.options import default_set, endpoint_of, load_one_set, read_results
-from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError, ConfigError, GoldError, did_you_mean

@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
+from assay.cli.console import emit_blocks, info, pluralize
 from assay.cli.options import default_results, default_set, load_one_set, read_results
-from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, read_text
 from assay.errors import AssayError, GoldError

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cli.arguments import flag_of
+from assay.cli.console import emit_blocks, info, pluralize, warn
 from assay.cli.gold import vote as voting
 from assay.cli.options import default_set, endpoint_of, serve_until_stopped
-from assay.cli.output import emit_blocks, info, pluralize, warn
 from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
 from assay.gold.anchors import AnchorProblem
@@ -19,9 +19,9 @@ from assay.gold.review.reviewers import VoteInput, count_progress, make_decision
 from assay.gold.review.views import ReviewWorkspace, view_mapping
 from assay.report.render.document import Block, Paragraph, table
 from assay.types import GoldSet
-from assay.web.review import REVIEW, review_routes
-from assay.web.reviewers import port_file
-from assay.web.server import Route
+from assay.web.review_pages import REVIEW, review_routes
+from assay.web.reviewer_sessions import port_file
+from assay.web.web_server import Route
 
 #: Flags and the actions that they belong to; "" is the dialogue on a terminal.
 _FLAGS_OF_ACTIONS = {

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from assay.cli.console import emit_blocks, info, pluralize
 from assay.cli.gold.vote import open_review, warn_truncated
 from assay.cli.options import default_set, split_list
-from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import GoldError, InputError
 from assay.gold import split as splits

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from assay.cli.console import clean, emit_blocks, info, log, pluralize, warn, write_result
 from assay.cli.gold.lint import lint_dependencies
 from assay.cli.options import endpoint_of
-from assay.cli.output import clean, emit_blocks, info, log, pluralize, warn, write_result
 from assay.corpus import parse_spec
 from assay.errors import ConfigError, GoldError, InputError
 from assay.files import read_utf8

@@ -10,7 +10,20 @@ from sys import intern
 from typing import Any, get_args, get_origin, get_type_hints
 
 from assay.digests import digest_of
-from assay.types import OLD_ROLES, Cost, EngineRun, GoldSet, Hit, Query, Ranking, Run, RunMetadata, Status, Suite
+from assay.types import (
+    OLD_ROLES,
+    Cost,
+    EngineRun,
+    GoldSet,
+    Hit,
+    Query,
+    Ranking,
+    Run,
+    RunMetadata,
+    Status,
+    Suite,
+    current_keys,
+)
 
 Lines = Mapping[str, tuple[int, ...]]  # path -> bytes of each line
 LinesBySet = Mapping[str, Lines]  # gold set -> lines of its corpus
@@ -27,7 +40,7 @@ def decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type hint is
     """Return a function that converts parsed JSON to a type, such as a dataclass or a tuple."""
     if is_dataclass(kind):
         decoders = {name: decoder(hint) for name, hint in get_type_hints(kind).items()}
-        return lambda row: kind(**{key: decoders[key](value) for key, value in row.items()})  # type: ignore[operator]
+        return lambda row: kind(**{key: decoders[key](value) for key, value in current_keys(row).items()})  # type: ignore[operator]
     if type(None) in (arguments := get_args(kind)):
         inner = decoder(arguments[0])
         return lambda value: None if value is None else inner(value)

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from assay.errors import ConfigError, did_you_mean
-from assay.experiment.spec.engines import REFERENCES
+from assay.experiment.spec.engine_entries import REFERENCES
 from assay.types import AnalysisPlan, Run, Suite
 
 #: The baseline of a run that declares none.
@@ -46,7 +46,7 @@ def analysis_plan_of(run: Run) -> AnalysisPlan:
     names = [engine.name for engine in run.engines]
     tested = [engine.name for engine in run.engines if engine.role == "candidate"]
     baseline = default_baseline(tested, names)
-    return run.header.claim or AnalysisPlan(make_measures(run.k, None, (), run.suite.level), baseline)
+    return run.header.analysis_plan or AnalysisPlan(make_measures(run.k, None, (), run.suite.level), baseline)
 
 
 def change_plan(

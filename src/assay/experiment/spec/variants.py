@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import ConfigError, did_you_mean
-from assay.experiment.spec.engines import (
+from assay.experiment.spec.engine_entries import (
     ConfigLocation,
     RunEntry,
     Settings,
@@ -26,7 +26,7 @@ from assay.settings import apply_overrides, flatten, get_key, split_key
 from assay.types import VariantInfo
 
 if TYPE_CHECKING:
-    from assay.experiment.spec.model import Spec
+    from assay.experiment.spec.spec import Spec
 
 CENTRE = "centre"  # name of the unchanged engine in a one-at-a-time sweep of a template
 #: A larger grid is a mistake in the file, not an experiment.

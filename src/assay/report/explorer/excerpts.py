@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from assay.gold.split import SEALED, split_of
-from assay.report.history import GatedCommit
-from assay.report.render.text import count
-from assay.report.results import Results
+from assay.report.gate_history import GatedCommit
+from assay.report.render.formatting import count
+from assay.report.results_file import Results
 from assay.report.scored_run import ScoredRun, failed_engines, rank_measure, real_engines
 from assay.scoring import parse_measure
 from assay.stats.config import DEFAULT
@@ -81,51 +81,51 @@ class ExcerptPlan:
             yield (portion.query[0], span.path), range(start, end + 1)
 
 
-def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
+def plan_excerpts(scored: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
     """List the excerpts of a page, most important first.
 
     The order is: targets and compared engines of queries on which engines differ, other engines on these queries,
     targets of the other queries.
     """
     judged = tuple(dict.fromkeys((results.comparison.baseline, results.challenger, results.leader)))
-    order = _differing_queries(case, judged)
-    first = _rankings_by_query(case, judged)
-    second = _rankings_by_query(case, set(real_engines(case.run)).difference(judged))
+    order = _differing_queries(scored, judged)
+    first = _rankings_by_query(scored, judged)
+    second = _rankings_by_query(scored, set(real_engines(scored.run)).difference(judged))
     targets = {
         key: tuple(target.span for target in (*query.targets, *(other.target for other in query.adversaries)))
-        for key, query in case.queries.items()
+        for key, query in scored.queries.items()
     }
     portions = [
         *(QueryExcerpts(key, targets[key], tuple(first.get(key, ()))) for key in order),
         *(QueryExcerpts(key, (), tuple(second[key])) for key in order if key in second),
-        *(QueryExcerpts(key, targets[key]) for key in case.queries if key not in set(order)),
+        *(QueryExcerpts(key, targets[key]) for key in scored.queries if key not in set(order)),
     ]
     return ExcerptPlan(tuple(portions), limits)
 
 
-def _differing_queries(case: ScoredRun, judged: Collection[str]) -> list[QueryKey]:
+def _differing_queries(scored: ScoredRun, judged: Collection[str]) -> list[QueryKey]:
     """List the queries on which engines differ on the primary measure, by the difference of the compared engines."""
-    alive = [name for name in real_engines(case.run) if name not in failed_engines(case.run)]
-    spread, compared = _spread(case, alive), _spread(case, [name for name in alive if name in judged])
+    alive = [name for name in real_engines(scored.run) if name not in failed_engines(scored.run)]
+    spread, compared = _spread(scored, alive), _spread(scored, [name for name in alive if name in judged])
     gaps: dict[QueryKey, tuple[float, float]] = {}
-    for at, unit in enumerate(case.scores.units):
+    for at, unit in enumerate(scored.scores.units):
         key, gap = (unit.gold, unit.query), (float(compared[at]), float(spread[at]))
         gaps[key] = max(gaps.get(key, gap), gap)
     differing = [key for key, gap in gaps.items() if gap[1] > DEFAULT.tie]
     return sorted(differing, key=lambda key: (-gaps[key][0], -gaps[key][1], key))
 
 
-def _spread(case: ScoredRun, names: Sequence[str]) -> FloatArray:
+def _spread(scored: ScoredRun, names: Sequence[str]) -> FloatArray:
     if not names:
-        return np.zeros(len(case.scores.units))
-    values = np.array([case.values(name, case.primary) for name in names])
+        return np.zeros(len(scored.scores.units))
+    values = np.array([scored.values(name, scored.primary) for name in names])
     spread: FloatArray = np.nan_to_num(values.max(axis=0) - values.min(axis=0))
     return spread
 
 
-def _rankings_by_query(case: ScoredRun, names: Collection[str]) -> dict[QueryKey, list[Ranking]]:
+def _rankings_by_query(scored: ScoredRun, names: Collection[str]) -> dict[QueryKey, list[Ranking]]:
     rankings: dict[QueryKey, list[Ranking]] = {}
-    for engine in case.run.engines:
+    for engine in scored.run.engines:
         for ranking in engine.rankings if engine.name in names else ():
             if ranking.hits:
                 rankings.setdefault((ranking.gold, ranking.query), []).append(ranking)
@@ -212,41 +212,41 @@ class TraceSelection(NamedTuple):
     sealed: int  # queries left out
 
 
-def make_traces(case: ScoredRun, rival: str, page: PagePlan) -> Traces | None:
+def make_traces(scored: ScoredRun, rival: str, page: PagePlan) -> Traces | None:
     """Trace the most important queries of a run; None without a tracer or a built-in engine that succeeded.
 
     `rival` is the engine that a traced baseline is compared with.
     """
-    chosen = select_traced(case, rival)
+    chosen = select_traced(scored, rival)
     if chosen is None or page.tracer is None:
         return None
-    traces = page.tracer(case.run, chosen.queries, chosen.engine, max(page.traces, 0), cheap=page.cheap)
+    traces = page.tracer(scored.run, chosen.queries, chosen.engine, max(page.traces, 0), cheap=page.cheap)
     return replace(traces, notes=tuple(_trace_notes(chosen, traces, page.traces)))
 
 
-def select_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
+def select_traced(scored: ScoredRun, rival: str) -> TraceSelection | None:
     """Select the best built-in engine and order its queries: misses, regressions, others; None without an engine."""
-    dead = failed_engines(case.run)
-    names = [e.name for e in case.run.engines if e.config.get("kind") == "builtin" and e.name not in dead]
+    dead = failed_engines(scored.run)
+    names = [e.name for e in scored.run.engines if e.config.get("kind") == "builtin" and e.name not in dead]
     if not names:
         return None
-    sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
+    sign = 1.0 if parse_measure(scored.primary).higher_is_better else -1.0
 
     def gain(name: str) -> float:
-        values = case.values(name, case.primary)[list(case.headline)]
+        values = scored.values(name, scored.primary)[list(scored.headline)]
         return sign * float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
 
     best = max(names, key=gain)  # of equals the first declared
-    against = case.claim.baseline if best != case.claim.baseline else rival
-    units = [case.scores.units[at] for at in _trace_order(case, best, against, sign)]
-    kept = [unit for unit in units if split_of(case.queries[unit.gold, unit.query]) != SEALED]
+    against = scored.plan.baseline if best != scored.plan.baseline else rival
+    units = [scored.scores.units[at] for at in _trace_order(scored, best, against, sign)]
+    kept = [unit for unit in units if split_of(scored.queries[unit.gold, unit.query]) != SEALED]
     return TraceSelection(best, tuple((unit.gold, unit.query, unit.form) for unit in kept), len(units) - len(kept))
 
 
-def _trace_order(case: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
-    values, others = (sign * case.values(name, case.primary) for name in (engine, against))
-    is_found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
-    headline = set(case.headline)
+def _trace_order(scored: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
+    values, others = (sign * scored.values(name, scored.primary) for name in (engine, against))
+    is_found = scored.values(engine, rank_measure(scored.primary, scored.run.k)) > 0
+    headline = set(scored.headline)
 
     def key(at: int) -> tuple[bool, int, float, float, int]:
         value, loss = float(values[at]), float(others[at] - values[at])
@@ -254,7 +254,7 @@ def _trace_order(case: ScoredRun, engine: str, against: str, sign: float) -> lis
         # NaN, where a measure does not apply, cannot be ordered
         return (at not in headline, group, -loss if loss == loss else 0.0, value if value == value else np.inf, at)
 
-    return sorted(range(len(case.scores.units)), key=key)
+    return sorted(range(len(scored.scores.units)), key=key)
 
 
 def _trace_notes(chosen: TraceSelection, traces: Traces, most: int) -> Iterator[str]:

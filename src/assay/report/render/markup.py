@@ -13,7 +13,7 @@ from assay.report.render.document import (
     SideBySide,
     Table,
 )
-from assay.report.render.text import code_spans, strip_control
+from assay.report.render.formatting import code_spans, strip_control
 
 #: Markup at any position; escaped `:` and `.` keep addresses from becoming links.
 _MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")

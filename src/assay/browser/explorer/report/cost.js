@@ -142,7 +142,7 @@ function renderInputs(data) {
       ["Margin", `±${comparison.margin}`],
       ["α", String(comparison.alpha)],
       ["Comparisons in the family", String(comparison.family_size)],
-      ["Clusters", header.claim?.cluster],
+      ["Clusters", header.analysis_plan?.cluster],
       ["Resamples", `${grouped(comparison.resamples)}, seed ${comparison.seed}`],
       ["Phrasings", results.forms.join(", ")],
       ["Time limit per query", `${header.timeout} s`],

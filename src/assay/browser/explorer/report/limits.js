@@ -27,7 +27,7 @@ function renderLimits(data) {
   };
   const skipped = Object.entries(results.skipped ?? {}).map(([engine, reason]) => ({ engine, reason }));
   return stack(
-    sentenceList("Limits of the verdicts", summary.claims),
+    sentenceList("Limits of the verdicts", summary.limitations),
     note(powerText(data)),
     sentenceList("Warnings", results.warnings, "warning"),
     problemTable("Gold set problems", summary.lint ?? [], [

@@ -15,11 +15,11 @@ from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
 from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import PageLimits
-from assay.report.render.text import clip, plain, repository_names
-from assay.report.results import Results, results_json
+from assay.report.extra_tables import table_blocks
+from assay.report.render.formatting import clip, plain, repository_names
+from assay.report.report_sections import adversaries_note, scores_note
+from assay.report.results_file import Results, results_json
 from assay.report.scored_run import FEW_QUERIES, ScoredRun, forms_of, level_of, rank_measure
-from assay.report.sections import adversaries_note, scores_note
-from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.match import HitMarker
 from assay.stats.records import Verdict
@@ -40,8 +40,8 @@ _LOST_BITS = 7
 _SEVEN = 7  # bits of a number in each byte of LEB128
 
 
-def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, Any]:
-    corpora = case.run.header.corpora
+def summary(scored: ScoredRun, results: Results, limits: PageLimits) -> dict[str, Any]:
+    corpora = scored.run.header.corpora
     return {
         "schema": SCHEMA,
         "decision": results.decision.to_json()
@@ -49,11 +49,11 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
         "tone": results.decision.tone,
         "results": _page_results(results),
         "values": {
-            "measures": [_measure(name) for name in page_measures(case)],
-            "rank": rank_measure(case.primary, case.run.k),
-            "level": level_of(case.primary),
+            "measures": [_measure(name) for name in page_measures(scored)],
+            "rank": rank_measure(scored.primary, scored.run.k),
+            "level": level_of(scored.primary),
         },
-        "tokens": [_mean_tokens(case, engine) for engine in case.run.engines],
+        "tokens": [_mean_tokens(scored, engine) for engine in scored.run.engines],
         "few": FEW_QUERIES,
         "excerpts": {"around": limits.around, "lines": limits.lines},
         "notes": {
@@ -62,7 +62,7 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
             "times": "" if results.header.timed else NO_TIMES,
             "conditions": conditions_text(results.conditions),
         },
-        "claims": unsupported_claims(results),
+        "limitations": limitations(results),
         "lint": [{"gold": name, "text": text} for name, facts in corpora.items() for text in facts.problems],
         "tables": [
             {"kind": type(block).__name__.lower(), "block": plain(block)}
@@ -85,9 +85,9 @@ def _page_results(results: Results) -> dict[str, Any]:
     return data
 
 
-def page_measures(case: ScoredRun) -> tuple[str, ...]:
+def page_measures(scored: ScoredRun) -> tuple[str, ...]:
     """Return the measures whose values are in the page: those of the analysis plan and the reciprocal rank."""
-    return tuple(dict.fromkeys((*case.claim.measures, rank_measure(case.primary, case.run.k))))
+    return tuple(dict.fromkeys((*scored.plan.measures, rank_measure(scored.primary, scored.run.k))))
 
 
 def _measure(name: str) -> dict[str, Any]:
@@ -96,34 +96,34 @@ def _measure(name: str) -> dict[str, Any]:
     return {"name": name, "low": low, "high": high, "higher": measure.higher_is_better}
 
 
-def _mean_tokens(case: ScoredRun, engine: EngineRun) -> float | None:
+def _mean_tokens(scored: ScoredRun, engine: EngineRun) -> float | None:
     """Return the mean token count of the results of a headline query; None if every query failed."""
-    headlines = {(unit.gold, unit.query, unit.form) for unit in case.scores.units if unit.headline}
+    headlines = {(unit.gold, unit.query, unit.form) for unit in scored.scores.units if unit.headline}
     answered = [r for r in engine.rankings if r.status == Status.OK and (r.gold, r.query, r.form) in headlines]
-    return float(np.mean([sum(r.tokens[: case.run.k]) for r in answered])) if answered else None
+    return float(np.mean([sum(r.tokens[: scored.run.k]) for r in answered])) if answered else None
 
 
-def unsupported_claims(results: Results) -> list[str]:
+def limitations(results: Results) -> list[str]:
     """Return the limitations of the comparisons as sentences."""
     rows = [row for row in results.comparison.rows if row.in_family]
     inconclusive = [row for row in rows if row.verdict == Verdict.INCONCLUSIVE and not row.identical]
     untested = [row for row in rows if row.p is None]
-    claims = []
+    found = []
     if inconclusive:
         first = inconclusive[0]
         names = ", ".join(f"{row.engine} (MDE {row.mde_text})" for row in inconclusive)
-        claims.append(
+        found.append(
             f"Inconclusive against {first.baseline} on {first.measure}: {names}. Queries from more repositories lower "
             "the MDE: `assay plan --detect 0.05` computes how many."
         )
     if untested:
-        claims.append(f"Too few clusters for a p-value ({untested[0].clusters}), so no engine can be better or worse.")
+        found.append(f"Too few clusters for a p-value ({untested[0].clusters}), so no engine can be better or worse.")
     notes = [f"{row.engine}: {note}" for row in rows for note in row.notes]
-    return list(dict.fromkeys([*claims, *results.comparison.notes, *notes]))
+    return list(dict.fromkeys([*found, *results.comparison.notes, *notes]))
 
 
-def trace_data(case: ScoredRun, traces: Traces) -> dict[str, Any]:
-    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
+def trace_data(scored: ScoredRun, traces: Traces) -> dict[str, Any]:
+    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(scored.scores.units)}
     return {str(column[query]): waterfall_data(trace) for query, trace in traces.made.items() if query in column}
 
 
@@ -145,22 +145,22 @@ def _step(step: WaterfallStep) -> dict[str, float | None]:
     return {"score": score, "change": change, "rank": step.rank, "before": step.before}
 
 
-def queries(case: ScoredRun) -> dict[str, Any]:
-    units = case.scores.units
-    golds = [gold.name for gold in case.run.suite.golds]
+def queries(scored: ScoredRun) -> dict[str, Any]:
+    units = scored.scores.units
+    golds = [gold.name for gold in scored.run.suite.golds]
     forms, repositories = forms_of(units), sorted({unit.repository for unit in units})
     names = repository_names(repositories)
-    numbers = {key: at for at, key in enumerate(case.queries)}
+    numbers = {key: at for at, key in enumerate(scored.queries)}
     leaks: dict[tuple[str, str], bool] = {}
     for unit in units:
         if unit.headline:
-            query = case.queries[unit.gold, unit.query]
+            query = scored.queries[unit.gold, unit.query]
             leaks[unit.gold, unit.query] = overlaps(query.forms[unit.form], query.targets)
     return {
         "forms": forms,
         "golds": golds,
         "repositories": [names[repository] for repository in repositories],
-        "queries": [_query(query, golds.index(gold)) for (gold, _), query in case.queries.items()],
+        "queries": [_query(query, golds.index(gold)) for (gold, _), query in scored.queries.items()],
         "units": [
             {
                 "q": numbers[unit.gold, unit.query],
@@ -168,7 +168,7 @@ def queries(case: ScoredRun) -> dict[str, Any]:
                 "headline": unit.headline,
                 "repo": repositories.index(unit.repository),
                 "leak": leaks[unit.gold, unit.query],
-                "text": case.queries[unit.gold, unit.query].forms[unit.form],
+                "text": scored.queries[unit.gold, unit.query].forms[unit.form],
             }
             for unit in units
         ],
@@ -207,14 +207,14 @@ _Place = tuple[str, int | None, int | None, int | None]  # path, start, end, tok
 class _Rankings:
     """The columns of all rankings, unit by unit and engine by engine."""
 
-    def __init__(self, case: ScoredRun, error_length: int) -> None:
-        level = level_of(case.primary)
-        grid = case.scorer.grid
-        markers = {key: HitMarker(query, level) for key, query in case.queries.items()}
+    def __init__(self, scored: ScoredRun, error_length: int) -> None:
+        level = level_of(scored.primary)
+        grid = scored.scorer.grid
+        markers = {key: HitMarker(query, level) for key, query in scored.queries.items()}
         self._markers = [markers[unit.gold, unit.query] for unit in grid.units]
         self._matches = grid.matches(level)  # those of the scores, engine by engine; failed queries have none
         self._error_length = error_length
-        most = max((len(query.targets) for query in case.queries.values()), default=0)
+        most = max((len(query.targets) for query in scored.queries.values()), default=0)
         self.adversaries = max(_ADVERSARIES, 1 + most)
         self.errors: dict[str, int] = {}
         self.places: list[_Place] = []
@@ -279,15 +279,15 @@ class _Rankings:
         }
 
 
-def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
+def pack_rankings(scored: ScoredRun, *, scores: bool, error_length: int) -> bytes:
     """Pack every ranking of a run, with or without the scores of the hits."""
-    engines = case.run.engines
-    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
+    engines = scored.run.engines
+    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(scored.scores.units)}
     units: list[list[Ranking | None]] = [[None] * len(engines) for _ in column]
     for number, engine in enumerate(engines):
         for ranking in engine.rankings:
             units[column[ranking.gold, ranking.query, ranking.form]][number] = ranking
-    packed = _Rankings(case, error_length)
+    packed = _Rankings(scored, error_length)
     for at, rankings in enumerate(units):
         packed.add_unit(at, rankings)
     paths = sorted({place[0] for place in packed.places})

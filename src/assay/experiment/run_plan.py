@@ -18,7 +18,7 @@ from assay.digests import digest_of, package_digest
 from assay.engines.base import FullEngine, SharedStep, sharing_engine
 from assay.engines.kinds import find_kind
 from assay.errors import ConfigError
-from assay.experiment.cache import (
+from assay.experiment.cell_cache import (
     CacheKey,
     CellId,
     CorpusSnapshot,
@@ -30,10 +30,10 @@ from assay.experiment.cache import (
 )
 from assay.experiment.corpora import Missing, PreparedGold
 from assay.experiment.executors import THREAD_VARIABLES, Executor, available_threads, pinned
-from assay.experiment.sessions import EngineLimits
+from assay.experiment.interleaved import EngineLimits
 from assay.experiment.spec import Spec, engine_factory
-from assay.experiment.spec.engines import EngineFactory, RunEntry, missing_requirement
-from assay.experiment.spec.model import resolve_level
+from assay.experiment.spec.engine_entries import EngineFactory, RunEntry, missing_requirement
+from assay.experiment.spec.spec import resolve_level
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold.build import gold_hash
 from assay.gold.split import select
@@ -107,7 +107,7 @@ class RunPlan:
     missing: Missing | None = None
     limits: EngineLimits = field(default_factory=lambda: EngineLimits(0.0, 0.0))
     skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> reason
-    claim: AnalysisPlan | None = None
+    analysis_plan: AnalysisPlan | None = None
     reuse_index: bool = False
     jobs: int | None = None  # worker processes; None or 0: as many as processors
     timing: Timing | None = None  # None: cells are independent of each other and not timed
@@ -199,7 +199,7 @@ class RunPlan:
             engines=tuple(self.engines),
             k=self.k,
             timeout=self.limits.query,
-            claim=self.claim,
+            analysis_plan=self.analysis_plan,
             skipped=dict(self.skipped),
             variations={name: planned.variation for name, planned in self.engines.items() if planned.variation},
             environment=conditions,
@@ -238,7 +238,7 @@ class PlanSummary:
     engines: tuple[str, ...]
     k: int
     timeout: float
-    claim: AnalysisPlan | None
+    analysis_plan: AnalysisPlan | None
     skipped: Mapping[str, str] = field(default_factory=dict)
     variations: Mapping[str, VariantInfo] = field(default_factory=dict)
     environment: Mapping[str, object] = field(default_factory=dict, compare=False)
@@ -289,7 +289,7 @@ def make_plan(
         missing=missing,
         limits=EngineLimits(spec.timeout, spec.index_timeout, spec.max_timeouts),
         skipped=skipped,
-        claim=spec.analysis_plan(),
+        analysis_plan=spec.analysis_plan(),
         reuse_index=options.reuse_index,
         jobs=spec.jobs,
         timing=Timing(spec.threads, spec.interleave) if timed else None,

@@ -12,7 +12,8 @@ from assay.clock import today
 from assay.errors import ConfigError
 from assay.report.comparison import NOT_COMPARED, changed_corpora, comparison_blocks, decide_sides
 from assay.report.decision import Decision, card
-from assay.report.evidence import (
+from assay.report.gate_history import GatedCommit, trend_text
+from assay.report.query_scores import (
     QueryScores,
     Regression,
     Stability,
@@ -25,9 +26,8 @@ from assay.report.evidence import (
     stability_blocks,
     wavering_text,
 )
-from assay.report.history import GatedCommit, trend_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import clip, count, signed_ends
+from assay.report.render.formatting import clip, count, signed_ends
 from assay.report.scored_run import FAILED_SHARE, engines_under_test, labeled_measure, notes_on, pick
 from assay.scoring import parse_measure
 from assay.scoring.match import MATCHING_RULE
@@ -141,7 +141,7 @@ class Gate:
 
 def judge_gate(
     new: QueryScores,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     thresholds: Sequence[Threshold],
     comparison: Comparison | None,
     *,
@@ -163,10 +163,10 @@ def judge_gate(
     uncompared = f"{NOT_COMPARED}: every query failed"
     checks = [
         *_check_engines(sides, gated),
-        *(check for threshold in thresholds for check in _check_threshold(new, claim, threshold, gated)),
-        *(_check_comparison(row, claim, strict, sides) for row in rows),
+        *(check for threshold in thresholds for check in _check_threshold(new, plan, threshold, gated)),
+        *(_check_comparison(row, plan, strict, sides) for row in rows),
         *(GateCheck("failures", f"{name}: compared", False, 4, uncompared) for name in dead),
-        *(_check_counterparts(old, new, gated, claim, engine) if old else ()),
+        *(_check_counterparts(old, new, gated, plan, engine) if old else ()),
     ]
     failed = {part for check in checks if not check.passed for part in (check.what, check.what.partition(": ")[0])}
     blamed = [row.engine for row in rows if {_title(row), row.engine.removesuffix(f" ({new.name})")} & failed]
@@ -175,9 +175,9 @@ def judge_gate(
     unrepeated = (
         old and max(old.repeats, new.repeats) == 1 and any(row.differing and not row.identical for row, _ in pairs)
     )
-    stable = [stability(new, name, claim.primary) for name in gated]
-    if old and claim.primary in old.scores.measures:
-        stable += [stability(old, e.name, claim.primary) for name in gated for e in old.engines if e.name == name]
+    stable = [stability(new, name, plan.primary) for name in gated]
+    if old and plan.primary in old.scores.measures:
+        stable += [stability(old, e.name, plan.primary) for name in gated for e in old.engines if e.name == name]
     return Gate(
         tuple(checks),
         comparison,
@@ -186,12 +186,12 @@ def judge_gate(
         steadiness=tuple(stable),
         losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
-        decision=decide_sides(comparison, old, new, claim, worst=True, blamed=blamed) if comparison else None,
+        decision=decide_sides(comparison, old, new, plan, worst=True, blamed=blamed) if comparison else None,
         changes=tuple(changed_corpora(old, new)) if old else (),
     )
 
 
-def history_line(gate: Gate, new: QueryScores, claim: AnalysisPlan, engine: str | None, commit: str) -> GatedCommit:
+def history_line(gate: Gate, new: QueryScores, plan: AnalysisPlan, engine: str | None, commit: str) -> GatedCommit:
     """Return the history line of a gate: of the engine with the worst comparison, else of the first gated engine."""
     decision = gate.decision
     gated = (engine,) if engine else engines_under_test(new)
@@ -199,7 +199,7 @@ def history_line(gate: Gate, new: QueryScores, claim: AnalysisPlan, engine: str 
     name = compared if compared in new.scores.engines else gated[0]
     mean = decision.candidate.mean if decision and name == compared else None
     if mean is None:
-        mean = float(means_over(pick(new.scores, engines=(name,), measures=(claim.primary,)).values[0, 0]))
+        mean = float(means_over(pick(new.scores, engines=(name,), measures=(plan.primary,)).values[0, 0]))
     low, high = (decision.low, decision.high) if decision else (None, None)
     return GatedCommit(
         date=today(),
@@ -207,7 +207,7 @@ def history_line(gate: Gate, new: QueryScores, claim: AnalysisPlan, engine: str 
         exit_code=gate.exit_code,
         outcome=decision.outcome if decision else gate.verdict,
         engine=name,
-        measure=claim.primary,
+        measure=plan.primary,
         mean=None if math.isnan(mean) else mean,
         baseline=decision.baseline.mean if decision and decision.baseline else None,
         difference=decision.difference if decision else None,
@@ -270,20 +270,20 @@ def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
 
 
 def _check_threshold(
-    new: QueryScores, claim: AnalysisPlan, threshold: Threshold, gated: Sequence[str]
+    new: QueryScores, plan: AnalysisPlan, threshold: Threshold, gated: Sequence[str]
 ) -> Iterator[GateCheck]:
     scores = pick(new.scores, engines=gated, measures=(threshold.measure,))
-    rows = means(scores, alpha=claim.alpha, cluster=claim.cluster)
+    rows = means(scores, alpha=plan.alpha, cluster=plan.cluster)
     if not rows:
         raise ConfigError(f"{threshold.measure} applies to no query of this run", hint="require another measure")
     for row in rows:
         exact = f"{row.mean:.3f}" if round(row.mean, 3) != round(threshold.bound, 3) else f"{row.mean:.6g}"
-        detail = f"{exact}, {1 - claim.alpha:.0%} CI {row.interval.low:.2f} to {row.interval.high:.2f}"
+        detail = f"{exact}, {1 - plan.alpha:.0%} CI {row.interval.low:.2f} to {row.interval.high:.2f}"
         rule = f"{row.engine}: {labeled_measure(threshold.measure)} {threshold.sign} {threshold.bound:g}"
         yield GateCheck("floor", rule, threshold.holds(row.mean), 1, detail)
 
 
-def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
+def _check_comparison(row: ComparisonRow, plan: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
     """Check one comparison: worse fails unless its interval is inside the margin or a lucky baseline explains it.
 
     Inconclusive fails only under --strict. If no query is worse, the check passes however small the set is.
@@ -296,22 +296,22 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
         if variance:
             spread = [f"±{side.sd:.3f} ({at})" for side, at in ((new, "now"), (old, "before")) if side.sd is not None]
             detail += f"; sd between repeats {' and '.join(spread)}"
-            reach = variance.reach(claim.alpha)
+            reach = variance.reach(plan.alpha)
             if row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach:
                 detail += f"; between-run variance alone explains up to {reach:.3f}, {sides.repeat_advice}"
     title = _title(row)
-    if is_regression(row, variance, claim.alpha):
+    if is_regression(row, variance, plan.alpha):
         return GateCheck("comparison", title, False, 1, detail)
     if row.verdict is Verdict.WORSE and row.within_margin:
         return GateCheck("comparison", title, True, 1, detail, warning=True)
     doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and row.losses > 0 and not row.identical
     if row.verdict is Verdict.WORSE and variance:
-        lucky = variance.lucky_reach(claim.alpha)
+        lucky = variance.lucky_reach(plan.alpha)
         detail += f"; an unchanged engine may lose up to {lucky:.3f} against a lucky baseline, "
         detail += sides.repeat_advice
     elif doubtful:
         shown = "any difference" if row.mde is None else f"a difference below {row.mde_text}"
-        detail += f"; the set is too small to detect {shown}, the margin is {claim.margin:g}"
+        detail += f"; the set is too small to detect {shown}, the margin is {plan.margin:g}"
     elif row.verdict is Verdict.INCONCLUSIVE and row.differing:
         detail += "; no query is worse"
     return GateCheck("comparison", title, not (doubtful and strict), DOUBT, detail, warning=doubtful)
@@ -322,10 +322,10 @@ def _title(row: ComparisonRow) -> str:
 
 
 def _check_counterparts(
-    old: QueryScores, new: QueryScores, gated: Sequence[str], claim: AnalysisPlan, engine: str | None
+    old: QueryScores, new: QueryScores, gated: Sequence[str], plan: AnalysisPlan, engine: str | None
 ) -> Iterator[GateCheck]:
     """Fail engines that one of the sides lacks: a renamed, skipped or removed engine must not pass."""
-    family = () if engine else claim.family
+    family = () if engine else plan.family
     choose = "or select the gated engines with --engine or --family"
     known = {other.name: other for other in old.engines}
     for name in gated:

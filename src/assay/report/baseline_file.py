@@ -12,14 +12,14 @@ import numpy as np
 
 from assay.errors import EngineError, InputError, NotComparableError
 from assay.files import read_utf8, write_atomic
-from assay.report.evidence import EngineScores, QueryScores, UnstableQuery, answered_text, means_over, path_key
-from assay.report.render.text import plain
+from assay.report.query_scores import EngineScores, QueryScores, UnstableQuery, answered_text, means_over, path_key
+from assay.report.render.formatting import plain
 from assay.report.scored_run import FAILED_SHARE, real_engines
 from assay.scoring import Measure, parse_measure
 from assay.scoring.match import MATCHING_RULE
 from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT
-from assay.types import OLD_ROLES, AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
+from assay.types import OLD_ROLES, AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit, current_keys
 
 SCHEMA = "assay/baseline/3"
 _HINT = "record it again: assay gate RESULTS --write-baseline FILE"
@@ -33,7 +33,7 @@ _HALF, _PRINT = 6, 12
 _ENGINE_KEYS = ("name", "role", "settings", "asked", "failed", "answers", "changed")
 
 
-def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
+def write_baseline(path: Path, side: QueryScores, plan: AnalysisPlan) -> None:
     """Write a baseline; raise EngineError if an engine under test has too many failed queries or no results."""
     engines = [engine for engine in side.engines if engine.name in real_engines(side)]
     for engine in engines:
@@ -42,14 +42,14 @@ def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
                 f"{engine.name}: {answered_text(engine, side.repeats)}",
                 hint="fix the engine and run again; a baseline of failed queries would let every run pass",
             )
-    write_atomic(path, _format(side, claim, engines))
+    write_atomic(path, _format(side, plan, engines))
 
 
-def _format(side: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
+def _format(side: QueryScores, plan: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
     """Format scores as JSON with one line per corpus, engine and query, for readable diffs."""
     head = {"schema": SCHEMA} | _fields(side, _ORIGIN) | {"matching": MATCHING_RULE} | _fields(side, _EXTENT)
-    head |= {"claim": asdict(claim)}
-    columns = [side.scores.measures.index(name) for name in claim.measures]
+    head |= {"analysis_plan": asdict(plan)}
+    columns = [side.scores.measures.index(name) for name in plan.measures]
     corpora = {name: _corpus_entry(corpus) for name, corpus in side.corpora.items()}
     lines = [
         "{",
@@ -170,7 +170,7 @@ class _File:
     repeats: int
     golds: tuple[str, ...]
     synthetic: tuple[str, ...]
-    claim: AnalysisPlan
+    analysis_plan: AnalysisPlan
     corpora: Mapping[str, _CorpusEntry]
     engines: tuple[_EngineEntry, ...]
     queries: tuple[Mapping[str, object], ...]
@@ -192,7 +192,7 @@ def read_baseline(path: Path) -> QueryScores:
     data = _parse(text, path)
     try:
         file = read_settings(_File, data, "baseline")
-        measures = tuple(map(parse_measure, file.claim.measures))
+        measures = tuple(map(parse_measure, file.analysis_plan.measures))
         _check_file(file, measures)
         corpora = {name: entry.info() for name, entry in file.corpora.items()}
     except _INVALID as error:
@@ -208,9 +208,11 @@ def read_baseline(path: Path) -> QueryScores:
     baseline = QueryScores(
         name=str(path),
         engines=tuple(engines),
-        scores=Scores(file.names, file.claim.measures, tuple(row.unit for row in rows), np.moveaxis(values, 0, 2)),
+        scores=Scores(
+            file.names, file.analysis_plan.measures, tuple(row.unit for row in rows), np.moveaxis(values, 0, 2)
+        ),
         corpora=corpora,
-        claim=file.claim,
+        plan=file.analysis_plan,
         is_file=True,
         **_fields(file, _ORIGIN + _EXTENT),
     )
@@ -234,7 +236,7 @@ def _parse(text: str, path: Path) -> Mapping[str, object]:
         if (rule := data.get("matching")) != MATCHING_RULE and isinstance(rule, int):
             message = f"recorded under matching rule {rule}, this version of Assay uses rule {MATCHING_RULE}"
             raise NotComparableError(message, file=path, hint=again)
-        return dict(data)
+        return current_keys(data)
     if isinstance(schema, str) and schema.startswith("assay/baseline/"):
         raise NotComparableError(f"expected the format {SCHEMA}, got {schema}", file=path, hint=again)
     raise InputError("not a baseline file", file=path, hint=_NO_BASELINE_HINT)
@@ -261,8 +263,8 @@ def _check_file(file: _File, measures: Sequence[Measure]) -> None:
     check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(file.names))
     if len(set(file.names)) < len(file.names):
         raise ValueError("duplicate engine")
-    if not measures or tuple(map(repr, measures)) != file.claim.measures:
-        raise ValueError(f"expected full names of measures, got {', '.join(file.claim.measures)}")
+    if not measures or tuple(map(repr, measures)) != file.analysis_plan.measures:
+        raise ValueError(f"expected full names of measures, got {', '.join(file.analysis_plan.measures)}")
     for engine in file.engines:
         lengths = {len(engine.means), len(engine.answers)}
         if lengths != {file.repeats} or {len(row) for row in engine.means} != {len(measures)}:

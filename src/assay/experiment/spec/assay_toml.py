@@ -9,8 +9,15 @@ from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
-from assay.experiment.spec.engines import BUILTIN, ENGINE_KEYS, ConfigLocation, Settings, parse_override, settings_table
-from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLES, VARIANT_KEYS, Spec, check
+from assay.experiment.spec.engine_entries import (
+    BUILTIN,
+    ENGINE_KEYS,
+    ConfigLocation,
+    Settings,
+    parse_override,
+    settings_table,
+)
+from assay.experiment.spec.spec import KEYS, SWEEP_KEYS, TABLES, VARIANT_KEYS, Spec, check
 from assay.experiment.spec.variants import Sweep, Variant
 from assay.redaction import register_secrets
 from assay.settings import coerce, flatten, is_required, merge, read_settings, split_key

@@ -16,7 +16,7 @@ from assay.experiment.records.merge import LASTING, Comparability, comparability
 from assay.files import read_utf8
 from assay.report.comparison import NOT_COMPARED
 from assay.report.render.document import Block, Cell, Heading, Tone, table
-from assay.report.render.text import SHOWN, clip, mean_text, plain
+from assay.report.render.formatting import SHOWN, clip, mean_text, plain
 from assay.report.scored_run import ScoredRun
 from assay.scoring import parse_measure
 from assay.stats.records import Comparison
@@ -86,17 +86,17 @@ class EngineRow:
         return next((value for value in self.values if value.measure == measure), None)
 
 
-def make_rows(case: ScoredRun, comparison: Comparison) -> tuple[EngineRow, ...]:
-    names = {engine.name for engine in case.run.engines}
+def make_rows(scored: ScoredRun, comparison: Comparison) -> tuple[EngineRow, ...]:
+    names = {engine.name for engine in scored.run.engines}
     skipped = (
-        EngineRow(name, "skipped", reason) for name, reason in case.run.header.skipped.items() if name not in names
+        EngineRow(name, "skipped", reason) for name, reason in scored.run.header.skipped.items() if name not in names
     )
-    footing = comparability_of(case.run)
-    return (*(_measured_row(case, footing, engine, comparison) for engine in case.run.engines), *skipped)
+    footing = comparability_of(scored.run)
+    return (*(_measured_row(scored, footing, engine, comparison) for engine in scored.run.engines), *skipped)
 
 
-def _measured_row(case: ScoredRun, footing: Comparability, engine: EngineRun, comparison: Comparison) -> EngineRow:
-    units = [case.scores.units[at] for at in case.headline]
+def _measured_row(scored: ScoredRun, footing: Comparability, engine: EngineRun, comparison: Comparison) -> EngineRow:
+    units = [scored.scores.units[at] for at in scored.headline]
     variation = engine.variation
     verdict = next((row.summary for row in comparison.rows if row.engine == engine.name and row.in_family), "")
     return EngineRow(
@@ -104,8 +104,8 @@ def _measured_row(case: ScoredRun, footing: Comparability, engine: EngineRun, co
         role=engine.role,
         base=variation.base if variation else "",
         changes=dict(variation.changes) if variation else {},
-        date=day_of(engine, case.run),
-        assay=engine.assay or case.run.header.assay,
+        date=day_of(engine, scored.run),
+        assay=engine.assay or scored.run.header.assay,
         version=engine.version,
         gold_hash=footing.gold_hash,
         corpora=dict(footing.corpora),

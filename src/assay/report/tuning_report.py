@@ -9,7 +9,7 @@ from assay.experiment.ablation import AblationStep, DataNote, Strategy
 from assay.experiment.tuning import GridPoint, TuneOutcome, tune_scores
 from assay.report.comparison import mark_identical, verdict_tone
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Table, table
-from assay.report.render.text import difference_text, format_interval, p_text, repository_names, signed_ends
+from assay.report.render.formatting import difference_text, format_interval, p_text, repository_names, signed_ends
 from assay.report.scored_run import failed_engines, pick, synthetic_notes
 from assay.scoring import score
 from assay.stats import means
@@ -45,7 +45,7 @@ class TuneReport:
 
 def tune_report(
     run: Run,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     engine: str,
     points: Sequence[GridPoint],
     partitions: int,
@@ -57,10 +57,10 @@ def tune_report(
     left = tuple(point for point in points if point.change.name not in failed)
     if engine in failed or not left:
         raise EngineError(f"{names} failed on every query", hint=f"run `assay engines check {sorted(failed)[0]}`")
-    scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
+    scores = pick(score(run, (plan.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
     if failed:
         notes = (*notes, DataNote("failed", f"Left out of the grid, because every query failed: {names}."))
-    return TuneReport(tune_scores(scores, engine, left, claim, partitions), left, tuple(notes))
+    return TuneReport(tune_scores(scores, engine, left, plan, partitions), left, tuple(notes))
 
 
 def tune_document(report: TuneReport) -> Document:
@@ -182,7 +182,7 @@ class AblationResult:
 
 
 def ablation_result(
-    run: Run, claim: AnalysisPlan, engine: str, steps: Sequence[AblationStep], data: Sequence[DataNote] = ()
+    run: Run, plan: AnalysisPlan, engine: str, steps: Sequence[AblationStep], data: Sequence[DataNote] = ()
 ) -> AblationResult:
     """Compare every step; variants that failed on every query are left out."""
     dead = failed_engines(run)
@@ -191,18 +191,18 @@ def ablation_result(
         names = ", ".join(sorted(dead))
         hint = "run `assay engines check ENGINE`"
         raise EngineError(f"{names} failed on every query: nothing is left to compare", hint=hint)
-    scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
+    scores = pick(score(run, (plan.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = [(step.variant, step.against) for step in left]
-    comparison = mark_identical(compare_pairs(scores, pairs, primary=claim.primary, **compare_options(claim)), run)
+    comparison = mark_identical(compare_pairs(scores, pairs, primary=plan.primary, **compare_options(plan)), run)
     rows = []
     for step, row in zip(left, comparison.rows, strict=True):
-        changes = by_repository(scores, step.variant, step.against, claim.primary)
+        changes = by_repository(scores, step.variant, step.against, plan.primary)
         rows.append(PartRow(step, row, changes, tally(changes), worst(changes), _standing(step, row)))
-    limits = (undecidable(row.comparison, comparison.family_size, claim.alpha) for row in rows)
+    limits = (undecidable(row.comparison, comparison.family_size, plan.alpha) for row in rows)
     return AblationResult(
         engine=engine,
-        measure=claim.primary,
-        whole=next(r for r in means(scores, alpha=claim.alpha, cluster=claim.cluster) if r.engine == engine),
+        measure=plan.primary,
+        whole=next(r for r in means(scores, alpha=plan.alpha, cluster=plan.cluster) if r.engine == engine),
         rows=tuple(rows),
         family=comparison.family_size,
         reading=tuple(_reading(rows)),

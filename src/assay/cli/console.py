@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from assay.experiment import Progress
     from assay.report.render.document import Block, Document, Table
-    from assay.report.results import Results
+    from assay.report.results_file import Results
     from assay.report.scored_run import ScoredRun
     from assay.search.trace import Snippet
     from assay.types import Hit
@@ -26,11 +26,11 @@ def emit(args: Namespace, document: Document, data: Mapping[str, object]) -> Non
     if args.json:
         import json
 
-        from assay.report.render.text import plain
+        from assay.report.render.formatting import plain
 
         write_result(quote_json(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False)))
         return
-    from assay.report.render.terminal import print_document
+    from assay.report.render.terminal_text import print_document
 
     if not getattr(args, "github", False):
         print_document(document)
@@ -52,8 +52,8 @@ def emit_results(
     from assay.report.costs import cost_blocks
     from assay.report.decision import run_card
     from assay.report.render.document import Code, Document, Paragraph
-    from assay.report.rows import skipped_note
-    from assay.report.sections import query_lines, references_line, section_blocks
+    from assay.report.report_sections import query_lines, references_line, section_blocks
+    from assay.report.rows_file import skipped_note
 
     shown = [*blocks, *(section_blocks(results) if args.full else ())]
     if not args.full and (getattr(args, "measure", None) or getattr(args, "k_values", None)):
@@ -133,7 +133,7 @@ def quote_json(text: str) -> str:
 def escape(args: Namespace, text: str) -> str:
     if not getattr(args, "github", False):
         return text
-    from assay.report.render.text import escape_commands
+    from assay.report.render.formatting import escape_commands
 
     return escape_commands(text)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from assay.experiment.records.directory import FOREST as FOREST_FILE
 from assay.report.render.document import Block, Cell, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import format_interval, signed_ends
-from assay.report.results import Results
+from assay.report.render.formatting import format_interval, signed_ends
+from assay.report.results_file import Results
 from assay.report.scored_run import (
     ScoredRun,
     by_tag,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
-def table_numbers(names: Sequence[str], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
+def table_numbers(names: Sequence[str], scored: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
     """Compute the numbers of the named tables that other results do not contain."""
-    tables = {name: tuple(_NUMBERS[name](case, comparison)) for name in names if name in _NUMBERS}
+    tables = {name: tuple(_NUMBERS[name](scored, comparison)) for name in names if name in _NUMBERS}
     return {name: numbers for name, numbers in tables.items() if numbers}
 
 
@@ -65,21 +65,21 @@ class Resampled:
     resamples: int
 
 
-def _bootstrap_numbers(case: ScoredRun, comparison: Comparison) -> Iterator[Resampled]:
+def _bootstrap_numbers(scored: ScoredRun, comparison: Comparison) -> Iterator[Resampled]:
     """Resample means of competing engines and differences to the baseline on the primary measure.
 
     Each resampling starts from the seed of the analysis plan, so that rows do not depend on each other.
     """
-    names = [name for name in real_engines(case.run) if name not in failed_engines(case.run)]
+    names = [name for name in real_engines(scored.run) if name not in failed_engines(scored.run)]
     if not names:
         return
-    scores = headline(pick(case.scores, engines=names, measures=(case.primary,)))
+    scores = headline(pick(scored.scores, engines=names, measures=(scored.primary,)))
     values = dict(zip(scores.engines, scores.values[:, 0], strict=True))
-    level, number = 1 - case.claim.alpha, DEFAULT.percentile_resamples
+    level, number = 1 - scored.plan.alpha, DEFAULT.percentile_resamples
     for row in comparison.means:
-        if row.engine in values and row.measure == case.primary:
+        if row.engine in values and row.measure == scored.primary:
             applied = values[row.engine][~np.isnan(values[row.engine])]
-            published = percentile_bootstrap(applied, np.random.default_rng(case.claim.seed), level=level)
+            published = percentile_bootstrap(applied, np.random.default_rng(scored.plan.seed), level=level)
             yield Resampled(row.engine, "", row.measure, row.mean, published, row.interval, row.queries, number)
     yield from resample_pairs([row for row in comparison.rows if row.in_family], values, comparison)
 
@@ -181,11 +181,11 @@ class MatrixPart:
     means: tuple[MeanRow, ...]
 
 
-def _matrix_numbers(case: ScoredRun, _comparison: Comparison) -> Iterator[MatrixPart]:
-    measures, parts = case.claim.measures, by_tag(case, _SPLIT_TAG)
-    yield MatrixPart("all", len(case.headline), tuple(group_means(case, case.headline, measures)))
+def _matrix_numbers(scored: ScoredRun, _comparison: Comparison) -> Iterator[MatrixPart]:
+    measures, parts = scored.plan.measures, by_tag(scored, _SPLIT_TAG)
+    yield MatrixPart("all", len(scored.headline), tuple(group_means(scored, scored.headline, measures)))
     for value, columns in parts.items() if len(parts) > 1 else ():
-        yield MatrixPart(f"{_SPLIT_TAG} = {value}", len(columns), tuple(group_means(case, columns, measures)))
+        yield MatrixPart(f"{_SPLIT_TAG} = {value}", len(columns), tuple(group_means(scored, columns, measures)))
 
 
 def _matrix_blocks(results: Results) -> list[Block]:

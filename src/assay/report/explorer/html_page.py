@@ -13,9 +13,8 @@ from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
 from assay.experiment.spec import Spec
-from assay.experiment.spec.load import locate_error, read_table
+from assay.experiment.spec.assay_toml import locate_error, read_table
 from assay.report.decision import card, headline
-from assay.report.explorer.data import pack_rankings, page_measures, queries, summary, trace_data
 from assay.report.explorer.excerpts import (
     DEFAULT_LIMITS,
     USUAL_TRACES,
@@ -26,9 +25,10 @@ from assay.report.explorer.excerpts import (
     plan_excerpts,
     read_excerpts,
 )
-from assay.report.history import GatedCommit
-from assay.report.render.text import count, plain, strip_control
-from assay.report.results import Results
+from assay.report.explorer.page_data import pack_rankings, page_measures, queries, summary, trace_data
+from assay.report.gate_history import GatedCommit
+from assay.report.render.formatting import count, plain, strip_control
+from assay.report.results_file import Results
 from assay.report.scored_run import ScoredRun, pick
 from assay.settings import setting, setting_errors
 from assay.store.kinds import parse_size
@@ -56,7 +56,7 @@ class HtmlReport:
 
 
 def build_page(
-    case: ScoredRun,
+    scored: ScoredRun,
     results: Results,
     *,
     texts: SourceTexts | None,
@@ -70,7 +70,7 @@ def build_page(
     A page above the size limit is built without scores, then without traces. Source excerpts are added as far as they
     fit.
     """
-    draft = _Draft(case, results, texts if limits.source else None, traces, limits, live, history)
+    draft = _Draft(scored, results, texts if limits.source else None, traces, limits, live, history)
     least = 0
     for scores, traced in ((True, True), (False, True), (False, False)):
         made = draft.fit(scores=scores, traced=traced)
@@ -88,7 +88,7 @@ class _Draft:
 
     def __init__(
         self,
-        case: ScoredRun,
+        scored: ScoredRun,
         results: Results,
         texts: SourceTexts | None,
         traces: Traces | None,
@@ -96,13 +96,13 @@ class _Draft:
         live: Mapping[str, Any] | None,
         history: Sequence[GatedCommit],
     ) -> None:
-        self._case, self._results, self._limits, self._live = case, results, limits, live
+        self._scored, self._results, self._limits, self._live = scored, results, limits, live
         self._texts, self._trace_notes = texts, traces.notes if traces else ()
-        self._plan = plan_excerpts(case, results, limits)
-        self._facts = summary(case, results, limits) | ({"history": plain(history)} if history else {})
-        self._queries = _json(queries(case))
-        self._values = compress(pick(case.scores, measures=page_measures(case)).values.astype("<f4").tobytes())
-        self._traces = _json(trace_data(case, traces)) if traces and traces.made else None
+        self._plan = plan_excerpts(scored, results, limits)
+        self._facts = summary(scored, results, limits) | ({"history": plain(history)} if history else {})
+        self._queries = _json(queries(scored))
+        self._values = compress(pick(scored.scores, measures=page_measures(scored)).values.astype("<f4").tobytes())
+        self._traces = _json(trace_data(scored, traces)) if traces and traces.made else None
 
     def fit(self, *, scores: bool, traced: bool) -> HtmlReport:
         bare = self._make(0, scores=scores, traced=traced)
@@ -117,7 +117,7 @@ class _Draft:
         return bare
 
     def _make(self, portions: int, *, scores: bool, traced: bool) -> HtmlReport:
-        golds = [gold.name for gold in self._case.run.suite.golds]
+        golds = [gold.name for gold in self._scored.run.suite.golds]
         sources = read_excerpts(self._plan, portions, self._texts, golds) if self._texts and portions else {}
         left_out = list(self._omissions(portions, scores=scores, traced=traced))
         facts = {**self._facts, "left_out": [{"block": block, "text": text} for block, text in left_out]}
@@ -157,10 +157,10 @@ class _Draft:
             )
             if portions < len(plan.portions):
                 missing = {portion.query for portion in plan.portions[portions:]}
-                complete = count(sum(query not in missing for query in self._case.queries), "query", "queries")
+                complete = count(sum(query not in missing for query in self._scored.queries), "query", "queries")
                 yield (
                     "sources",
-                    f"Size limit: complete excerpts for {complete} of {len(self._case.queries):,}, largest "
+                    f"Size limit: complete excerpts for {complete} of {len(self._scored.queries):,}, largest "
                     f"differences first. {larger}",
                 )
         if not scores:
@@ -172,11 +172,11 @@ class _Draft:
 
     @cached_property
     def _with_scores(self) -> CompressedBlock:
-        return compress(pack_rankings(self._case, scores=True, error_length=self._limits.error))
+        return compress(pack_rankings(self._scored, scores=True, error_length=self._limits.error))
 
     @cached_property
     def _without_scores(self) -> CompressedBlock:
-        return compress(pack_rankings(self._case, scores=False, error_length=self._limits.error))
+        return compress(pack_rankings(self._scored, scores=False, error_length=self._limits.error))
 
 
 def _json(value: object) -> CompressedBlock:

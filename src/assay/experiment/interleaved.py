@@ -25,7 +25,7 @@ from assay.engines.runner import (
     summarize,
 )
 from assay.errors import EngineError, SetupError
-from assay.experiment.cache import result_code
+from assay.experiment.cell_cache import result_code
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy
 from assay.experiment.spec.analysis_plan import BASELINE
 from assay.redaction import Redactor, make_redactor

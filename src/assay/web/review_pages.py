@@ -47,8 +47,8 @@ from assay.syntax.highlight import COLORS, HighlightSpan, highlight
 from assay.syntax.parsing import grammar_name, is_malformed
 from assay.syntax.symbols import extract_symbols
 from assay.types import SourceFile
-from assay.web.reviewers import ReviewerRegistry, seats_file, with_cookie
-from assay.web.server import HttpError, Response, Route, WebRequest, page_response
+from assay.web.reviewer_sessions import ReviewerRegistry, seats_file, with_cookie
+from assay.web.web_server import HttpError, Response, Route, WebRequest, page_response
 
 if TYPE_CHECKING:
     from assay.gold.anchors import AnchorProblem

@@ -15,7 +15,7 @@ from assay.gold.journal import JournalCache, open_journal, read_rows
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.store.kinds import SEATS
 from assay.store.store import Store
-from assay.web.server import HttpError, Response, WebRequest
+from assay.web.web_server import HttpError, Response, WebRequest
 
 #: Without the port, which may differ after a restart.
 COOKIE = "assay-reviewer"

@@ -18,19 +18,19 @@ from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.experiment.tracing import explainable_engines
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import SEALED, split_of
-from assay.report.analysis import analyze_case
+from assay.report.analysis import analyze_scored
 from assay.report.comparison import changed_corpora, require_comparable
 from assay.report.explorer.excerpts import PageLimits
-from assay.report.explorer.page import TooSmallError, build_page
-from assay.report.results import Results
-from assay.report.rows import carry_over, read_rows
-from assay.report.scored_run import ScoredRun, engines_under_test, open_case
+from assay.report.explorer.html_page import TooSmallError, build_page
+from assay.report.results_file import Results
+from assay.report.rows_file import carry_over, read_rows
+from assay.report.scored_run import ScoredRun, engines_under_test, score_run
 from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
 from assay.web.rerun import JudgedQuery, RerunService, changed_settings, describe_settings
-from assay.web.runs import LIMITS, CachedRun, RunList, run_entry
-from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, status_of
+from assay.web.run_list import LIMITS, CachedRun, RunList, run_entry
+from assay.web.web_server import HttpError, LruCache, Response, Route, WebRequest, page_response, status_of
 
 #: Limits of pages above the size of report.html; their source is fetched file by file.
 _LARGE = PageLimits(max_bytes=100_000_000, source=False)
@@ -144,11 +144,11 @@ def _refuse_sealed(query: Query) -> None:
 def _run_page(opened: CachedRun) -> bytes:
     run = opened.run
     log_saved_access(run.suite, "serve", [engine.name for engine in run.engines])
-    case = open_case(run, opened.claim)
-    results = analyze_case(case)
+    scored = score_run(run, opened.plan)
+    results = analyze_scored(scored)
     rows = carry_over(results.rows, read_rows(opened.found.path) or (), comparability_of(run))
     live = _live_data([opened], {engine.name: (0, engine.name) for engine in run.engines})
-    return _build(case, replace(results, rows=rows), opened, live)
+    return _build(scored, replace(results, rows=rows), opened, live)
 
 
 def _pair_page(old: CachedRun, new: CachedRun) -> bytes:
@@ -157,18 +157,18 @@ def _pair_page(old: CachedRun, new: CachedRun) -> bytes:
     run, notes = _join_runs(old.run, new.run, names, origins)
     changed = changed_corpora(old.run, new.run)
     log_saved_access(run.suite, "serve", [engine.name for engine in run.engines])
-    case = open_case(run, analysis_plan_of(run))
-    results = analyze_case(case)
+    scored = score_run(run, analysis_plan_of(run))
+    results = analyze_scored(scored)
     results = replace(results, warnings=(*changed, *notes, *results.warnings))
     live = _live_data([new, old], {name: (1 - side, own) for name, (side, own) in origins.items()})
-    return _build(case, results, new, {**live, "changes": changed})
+    return _build(scored, results, new, {**live, "changes": changed})
 
 
-def _build(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
+def _build(scored: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
     try:
-        return build_page(case, results, texts=CorpusTexts(source.run), live=live).data
+        return build_page(scored, results, texts=CorpusTexts(source.run), live=live).data
     except TooSmallError:
-        return build_page(case, results, texts=None, limits=_LARGE, live=live).data
+        return build_page(scored, results, texts=None, limits=_LARGE, live=live).data
 
 
 def _live_data(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _join_runs(
             new.header,
             skipped={},
             timed=old.header.timed and new.header.timed,
-            claim=_pair_claim(old, new, names),
+            analysis_plan=_pair_plan(old, new, names),
         ),
     )
     notes = [shared_sentence(len({key[:2] for key in keys}), max(len(old.hashes), len(new.hashes)), names)]
@@ -277,14 +277,14 @@ def _rename(run: Run, own: str, name: str, keys: set[_Key]) -> EngineRun:
     )
 
 
-def _pair_claim(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
+def _pair_plan(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
     before, after = engines_under_test(old), engines_under_test(new)
     shared = [name for name in after if name in before]
     if not before or not after:
         raise NotComparableError(
             "one of the runs has no engine under test", hint="repeat the run with an engine besides the references"
         )
-    claim = analysis_plan_of(new)
-    declared = [name for name in claim.family if name in shared]
+    plan = analysis_plan_of(new)
+    declared = [name for name in plan.family if name in shared]
     baseline = (declared or shared or [before[0]])[0]
-    return replace(claim, baseline=f"{baseline} @ {names.old}", family=(), tables=())
+    return replace(plan, baseline=f"{baseline} @ {names.old}", family=(), tables=())

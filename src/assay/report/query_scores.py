@@ -10,7 +10,7 @@ import numpy as np
 from assay.digests import digest_of, text_digest
 from assay.errors import NotComparableError
 from assay.report.render.document import Block, Cell, Heading, Paragraph, table
-from assay.report.render.text import count
+from assay.report.render.formatting import count
 from assay.report.scored_run import FAILED_SHARE, pick, synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
@@ -87,7 +87,7 @@ class QueryScores:
     corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold name
     golds: tuple[str, ...] = ()
     synthetic: tuple[str, ...] = ()  # gold sets generated from code
-    claim: AnalysisPlan | None = None  # the recorded analysis plan
+    plan: AnalysisPlan | None = None  # the recorded analysis plan
     gold_hash: str = ""
     assay: str = ""  # version of Assay that scored it
     date: str = ""
@@ -124,7 +124,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
         corpora=first.header.corpora,
         golds=tuple(gold.name for gold in first.suite.golds),
         synthetic=synthetic_sets(first),
-        claim=first.header.claim,
+        plan=first.header.analysis_plan,
         gold_hash=first.header.gold_hash,
         assay=first.header.assay,
         date=first.header.date,

@@ -25,8 +25,8 @@ from assay.experiment.records.directory import (
     peek_snapshot,
 )
 from assay.experiment.spec.analysis_plan import analysis_plan_of
-from assay.types import OLD_ROLES, AnalysisPlan, GoldSet, Run
-from assay.web.server import HttpError, LruCache
+from assay.types import OLD_ROLES, AnalysisPlan, GoldSet, Run, current_keys
+from assay.web.web_server import HttpError, LruCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CachedRun:
     run: Run
 
     @property
-    def claim(self) -> AnalysisPlan:
+    def plan(self) -> AnalysisPlan:
         return analysis_plan_of(self.run)
 
     def gold(self, name: str) -> GoldSet:
@@ -169,7 +169,7 @@ def _made(date: str, written: float) -> float:
 
 
 def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    claim = manifest["header"].get("claim") or {}
+    plan = current_keys(manifest["header"]).get("analysis_plan") or {}
     return {
         "suite": str(manifest.get("suite") or "+".join(manifest["header"]["corpora"])),
         "date": manifest["header"]["date"],
@@ -177,7 +177,7 @@ def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "k": manifest["k"],
         "queries": len(manifest["hashes"]),
         "engines": [{"name": name, "role": None} for name in manifest["engines"]],
-        "primary": (claim.get("measures") or [None])[0],
+        "primary": (plan.get("measures") or [None])[0],
         "best": None,
         "decision": None,
         "note": _UNREPORTED,

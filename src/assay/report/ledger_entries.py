@@ -20,10 +20,10 @@ from assay.experiment.ledger import (
 from assay.experiment.spec.analysis_plan import check_plan
 from assay.report.comparison import changed_corpora, compare_engines, require_comparable
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, table
-from assay.report.render.text import count, p_text, repository_names
-from assay.report.rows import HASH_DIGITS, corpora_hash
+from assay.report.render.formatting import count, p_text, repository_names
+from assay.report.rows_file import HASH_DIGITS, corpora_hash
 from assay.report.scored_run import compared_engines, failed_engines, pick, reference_baseline
-from assay.report.tuning import AblationResult, TuneReport, worst_text
+from assay.report.tuning_report import AblationResult, TuneReport, worst_text
 from assay.scoring import score
 from assay.stats.compare import by_repository, compare_pairs, worst
 from assay.stats.config import DEFAULT, compare_options
@@ -33,7 +33,7 @@ from assay.types import AnalysisPlan, EngineRun, Run
 
 
 def ablation_entries(
-    result: AblationResult, run: Run, claim: AnalysisPlan, rule: AcceptanceRule, by: str
+    result: AblationResult, run: Run, plan: AnalysisPlan, rule: AcceptanceRule, by: str
 ) -> list[LedgerEntry]:
     """Return an entry per part that was compared."""
     engines, entries = {engine.name: engine for engine in run.engines}, []
@@ -43,13 +43,11 @@ def ablation_entries(
         new, old = engines[step.variant], engines[step.against]
         measured = MeasuredChange(run, new, old, row.comparison, row.repositories, result.family)
         title = f"{result.engine} {sign} {step.part}"
-        entries.append(make_entry(measured, claim, rule, title=title, how="ablate", by=by))
+        entries.append(make_entry(measured, plan, rule, title=title, how="ablate", by=by))
     return entries
 
 
-def tuning_entry(
-    report: TuneReport, run: Run, claim: AnalysisPlan, rule: AcceptanceRule, by: str
-) -> LedgerEntry | None:
+def tuning_entry(report: TuneReport, run: Run, plan: AnalysisPlan, rule: AcceptanceRule, by: str) -> LedgerEntry | None:
     """Return the entry of the best point; None if the best point is the engine itself."""
     tuned = report.tuned
     if tuned.best == 0:
@@ -59,32 +57,32 @@ def tuning_entry(
     measured = MeasuredChange(run, engines[best], engines[tuned.engine], tuned.gain, tuned.repositories)
     apparent = tuned.honest.mean + tuned.optimism.difference
     tuning = Tuning(len(tuned.tried), tuned.partitions, apparent, tuned.honest.mean)
-    return make_entry(measured, claim, rule, title=f"{tuned.engine} tuned: {best}", how="tune", by=by, tuning=tuning)
+    return make_entry(measured, plan, rule, title=f"{tuned.engine} tuned: {best}", how="tune", by=by, tuning=tuning)
 
 
-def measure_engine(run: Run, claim: AnalysisPlan, engine: str) -> MeasuredChange:
+def measure_engine(run: Run, plan: AnalysisPlan, engine: str) -> MeasuredChange:
     """Compare an engine with the baseline of its run."""
-    baseline = claim.baseline or reference_baseline(run)
-    family = tuple(name for name in claim.family if name != baseline)
-    claim = replace(claim, baseline=baseline, family=family)
-    check_plan(claim, run.k, [engine.name for engine in run.engines])
+    baseline = plan.baseline or reference_baseline(run)
+    family = tuple(name for name in plan.family if name != baseline)
+    plan = replace(plan, baseline=baseline, family=family)
+    check_plan(plan, run.k, [engine.name for engine in run.engines])
     new, old = _find_engine(run, engine), _find_engine(run, baseline)
     if new is old:
         raise ConfigError(f"cannot compare {new.name} with itself", hint="name another --baseline")
     together = not family and engine in compared_engines(run, baseline)
-    comparison = compare_engines(run, claim, None if together else engine)
+    comparison = compare_engines(run, plan, None if together else engine)
     row = next((row for row in comparison.rows if row.engine == engine), None)
     if row is None:
         raise _all_failed(comparison.failed)
-    scores = pick(score(run, (claim.primary,)), engines=(engine, baseline))
-    changes = by_repository(scores, engine, baseline, claim.primary)
+    scores = pick(score(run, (plan.primary,)), engines=(engine, baseline))
+    changes = by_repository(scores, engine, baseline, plan.primary)
     return MeasuredChange(run, new, old, row, changes, comparison.family_size)
 
 
 def measure_runs(
     old_run: Run,
     new_run: Run,
-    claim: AnalysisPlan,
+    plan: AnalysisPlan,
     *,
     engines: tuple[str, str],
     names: tuple[str, str],
@@ -103,13 +101,13 @@ def measure_runs(
     if failed:
         raise _all_failed(failed)
     joined = join_sides(
-        EngineOfRun(score(old_run, (claim.primary,)), old.name, names[0]),
-        EngineOfRun(score(new_run, (claim.primary,)), new.name, names[1]),
-        claim.primary,
+        EngineOfRun(score(old_run, (plan.primary,)), old.name, names[0]),
+        EngineOfRun(score(new_run, (plan.primary,)), new.name, names[1]),
+        plan.primary,
     )
     pair = (joined.names.new, joined.names.old)
-    comparison = compare_pairs(joined.scores, [pair], primary=claim.primary, **compare_options(claim))
-    changes = by_repository(joined.scores, *pair, claim.primary)
+    comparison = compare_pairs(joined.scores, [pair], primary=plan.primary, **compare_options(plan))
+    changes = by_repository(joined.scores, *pair, plan.primary)
     return MeasuredChange(new_run, new, old, comparison.rows[0], changes), joined.sentence
 
 

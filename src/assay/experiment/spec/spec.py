@@ -17,7 +17,7 @@ from assay.experiment.spec.analysis_plan import (
     make_measures,
     resolve_family,
 )
-from assay.experiment.spec.engines import (
+from assay.experiment.spec.engine_entries import (
     REFERENCES,
     ConfigLocation,
     RunEntry,

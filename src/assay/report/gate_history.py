@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import cannot_write, read_utf8, write_atomic
 from assay.locks import FileLock
-from assay.report.render.text import count
+from assay.report.render.formatting import count
 from assay.settings import read_settings
 
 FILE = "assay-history.jsonl"

@@ -8,6 +8,7 @@ from assay.report.analysis import PAGE_BREAKDOWNS, analyze
 from assay.report.comparison import comparison_blocks
 from assay.report.costs import cost_blocks
 from assay.report.decision import card
+from assay.report.extra_tables import table_blocks
 from assay.report.failures import behavior_blocks, failure_blocks, stderr_blocks, violation_blocks
 from assay.report.render.document import (
     Block,
@@ -18,11 +19,10 @@ from assay.report.render.document import (
     drop_empty_columns,
     table,
 )
-from assay.report.render.text import clip, count, difference_text, mean_text, p_text, repository_names
-from assay.report.results import AdversaryStats, Results, results_json
-from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks
+from assay.report.render.formatting import clip, count, difference_text, mean_text, p_text, repository_names
+from assay.report.results_file import AdversaryStats, Results, results_json
+from assay.report.rows_file import HASH_DIGITS, corpora_hash, row_blocks
 from assay.report.scored_run import FEW_QUERIES, ScoredRun, level_of, mark_synthetic, rank_measure
-from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.score import without_pooled
 from assay.stats.compare import EXPLORATORY
@@ -65,15 +65,18 @@ def section_blocks(results: Results) -> list[Block]:
     ]
 
 
-def query_lines(case: ScoredRun, engine: str) -> list[str]:
+def query_lines(scored: ScoredRun, engine: str) -> list[str]:
     """Return one line per headline query: rank of the first relevant result, value and text."""
-    values, ranks = case.values(engine, case.primary), case.values(engine, rank_measure(case.primary, case.run.k))
-    lines = [f"rank  {case.primary} of {engine}"]
-    for i in case.headline:
-        unit = case.scores.units[i]
+    values, ranks = (
+        scored.values(engine, scored.primary),
+        scored.values(engine, rank_measure(scored.primary, scored.run.k)),
+    )
+    lines = [f"rank  {scored.primary} of {engine}"]
+    for i in scored.headline:
+        unit = scored.scores.units[i]
         rank = f"{round(1 / ranks[i])}" if ranks[i] > 0 else "–"
         value = "–" if math.isnan(values[i]) else f"{values[i]:.3f}"
-        text = case.queries[unit.gold, unit.query].forms[unit.form]
+        text = scored.queries[unit.gold, unit.query].forms[unit.form]
         lines.append(f"{rank:>4}  {value:>5}  {clip(f'{unit.query}: {text}', _QUERY_WIDTH)}")
     return lines
 
@@ -271,7 +274,7 @@ def _inputs(results: Results) -> list[Block]:
     return [Heading("Inputs"), inputs, *(Paragraph(note, "quiet") for note in results.notes)]
 
 
-def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list[Block], dict[str, Any]]:
+def unpooled_section(run: Run, plan: AnalysisPlan, full: Results) -> tuple[list[Block], dict[str, Any]]:
     """Score a run without pooled labels; return a section that compares the means, and its JSON."""
     unpooled = without_pooled(run)
     facts = {"labels": unpooled.labels, "queries": list(unpooled.queries), "engines": list(unpooled.engines)}
@@ -280,7 +283,7 @@ def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list
         return [title, Paragraph("This run has no pooled labels.")], facts
     if not unpooled.run.suite.golds:
         return [title, Paragraph("Every query has pooled labels only.", "warning")], facts
-    results = analyze(unpooled.run, claim)
+    results = analyze(unpooled.run, plan)
     gone = (
         f", and {count(len(unpooled.queries), 'query', 'queries')} without another target" if unpooled.queries else ""
     )
@@ -293,5 +296,5 @@ def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list
         [engine.name, *(f"{of_run[engine.name, measure]:.3f}" for measure in full.measures for of_run in means)]
         for engine in full.engines
     ]
-    columns = ["Engine", *(f">{name}{part}" for name in claim.measures for part in ("", " without"))]
+    columns = ["Engine", *(f">{name}{part}" for name in plan.measures for part in ("", " without"))]
     return [title, Paragraph(sentence), table(columns, rows)], {**facts, "results": results_json(results)}

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import (
+from assay.audit.engine_client import (
     AuditRanking,
     AuditSessions,
     EngineClient,
@@ -17,6 +16,7 @@ from assay.audit.sessions import (
     first_difference,
     shuffle,
 )
+from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
 from assay.corpus import read_bytes, read_text
 from assay.corpus.file_types import detect_type
 from assay.corpus.opening import corpus_digest

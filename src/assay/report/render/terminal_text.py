@@ -27,7 +27,7 @@ from assay.report.render.document import (
     Table,
     Tone,
 )
-from assay.report.render.text import strip_control
+from assay.report.render.formatting import strip_control
 from assay.terminal import Terminal, detect_terminal
 
 #: Without a terminal there is no width to fit; wide enough that no table is folded.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from assay.report.decision import Decision
-from assay.report.render.text import plain
-from assay.report.rows import EngineRow
+from assay.report.render.formatting import plain
+from assay.report.rows_file import EngineRow
 from assay.stats.records import Comparison, SliceRow
 from assay.types import EngineRole, RunMetadata
 

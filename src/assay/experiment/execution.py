@@ -14,7 +14,7 @@ from assay.digests import text_digest
 from assay.engines import as_engine
 from assay.engines.base import Engine
 from assay.errors import EngineError, InputError
-from assay.experiment.cache import CellId, CellResult, CorpusSnapshot, ResultCache, relabel
+from assay.experiment.cell_cache import CellId, CellResult, CorpusSnapshot, ResultCache, relabel
 from assay.experiment.corpora import Missing, PreparedGold, load_suite, phrased_queries
 from assay.experiment.executors import (
     Executor,
@@ -24,7 +24,10 @@ from assay.experiment.executors import (
     SerialExecutor,
     iter_results,
 )
-from assay.experiment.plan import (
+from assay.experiment.interleaved import EngineLimits, Progress, ProgressCallback, engine_record, ignore_progress
+from assay.experiment.records.codec import join_lines
+from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
+from assay.experiment.run_plan import (
     DEFAULT_OPTIONS,
     ExecutionOptions,
     PlannedEngine,
@@ -33,12 +36,9 @@ from assay.experiment.plan import (
     Timing,
     make_plan,
 )
-from assay.experiment.records.codec import join_lines
-from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
-from assay.experiment.sessions import EngineLimits, Progress, ProgressCallback, engine_record, ignore_progress
 from assay.experiment.spec import FILE, Spec, load_spec, override
 from assay.experiment.spec.analysis_plan import match_names
-from assay.experiment.spec.engines import check_encodable
+from assay.experiment.spec.engine_entries import check_encodable
 from assay.experiment.worker import CellTask, CorpusAccess, measure, prepare_corpus, survey, take_snapshot
 from assay.gold.access_log import log_access
 from assay.gold.build import gold_hash, query_hash
@@ -322,7 +322,7 @@ def assemble(summary: PlanSummary, results: PlanResult) -> Run:
             timeout=summary.timeout,
             skipped=summary.skipped,
             timed=results.timed,
-            claim=summary.claim,
+            analysis_plan=summary.analysis_plan,
         ),
     )
 

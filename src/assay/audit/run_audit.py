@@ -7,18 +7,18 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from assay.audit.checks import determinism, edge_cases, filters, index, rankings
-from assay.audit.records import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
-from assay.audit.sessions import AuditSessions, AuditTarget, shuffle
+from assay.audit.checks import determinism, edge_cases, filters, index_contents, rankings
+from assay.audit.engine_client import AuditSessions, AuditTarget, shuffle
+from assay.audit.findings import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
-from assay.experiment.plan import environment
 from assay.experiment.records.directory import write_assayignore
+from assay.experiment.run_plan import environment
 from assay.files import write_atomic
 from assay.redaction import make_redactor
 from assay.report.render.document import Block, Card, Cell, Code, Document, Heading, Paragraph, Tone, table
+from assay.report.render.formatting import plain
 from assay.report.render.markup import to_markdown
-from assay.report.render.text import plain
 from assay.settings import unknown_name
 from assay.types import Corpus, Query
 
@@ -39,8 +39,8 @@ CHECKS: tuple[AuditCheck, ...] = (
     AuditCheck("ties", "do scores follow the rank, and are ties stable?", rankings.check_ties),
     AuditCheck("paths", "do results name existing files and lines?", rankings.check_paths),
     AuditCheck("filters", "does a filter only remove results?", filters.check_filters),
-    AuditCheck("reachability", "can the engine return the targets of the gold set?", index.check_reachability),
-    AuditCheck("update", "after edits, does an update equal a rebuild?", index.check_update),
+    AuditCheck("reachability", "can the engine return the targets of the gold set?", index_contents.check_reachability),
+    AuditCheck("update", "after edits, does an update equal a rebuild?", index_contents.check_update),
     AuditCheck("odd", "how does the engine handle edge cases, and queries after them?", edge_cases.check_edge_cases),
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, TypeVar
 
-from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, ReproCommand, Severity, make_finding
+from assay.audit.findings import AuditConfig, AuditFinding, AuditQuery, ReproCommand, Severity, make_finding
 from assay.engines.base import FullEngine, SearchFilter, Session
 from assay.engines.normalize import Normalizer
 from assay.engines.runner import (
@@ -20,7 +20,7 @@ from assay.engines.runner import (
     update_session,
 )
 from assay.experiment.corpora import private_copy
-from assay.experiment.spec.engines import EngineFactory
+from assay.experiment.spec.engine_entries import EngineFactory
 from assay.store.scratch import scratch
 from assay.types import Corpus, Hit, Query, Span, Status
 
