@@ -199,6 +199,13 @@ def test_run_equals_the_golden_folder(tmp_path):
         assert (tmp_path / name).read_text(encoding="utf-8") == (GOLDEN / "run-2" / name).read_text(encoding="utf-8")
 
 
+def test_a_run_of_an_older_version_is_read(tmp_path):
+    write_run(example(), tmp_path)
+    manifest = tmp_path / "run.json"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"analysis_plan":', '"claim":'), encoding="utf-8")
+    assert read_run(tmp_path) == example()
+
+
 def test_half_a_character_of_an_engine_costs_no_run(tmp_path):
     ranking = Ranking("g", "q1", "human", (Hit("a/\ud800.py"),), (0,), Status.OK, 0.1, None, ("e.g. \udfff",))
     made = replace(example(), engines=(EngineRun("mine", (ranking,), stderr={"g": "\udc80 é"}),))

@@ -205,8 +205,8 @@ def _lead_within_noise(
         "within noise",
         (leader, *near_names),
         f"{leader} leads on {scored.primary}, but {which} are worse by less than the margin of {scored.plan.margin:g} "
-        f"or not significantly worse: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants "
-        f"is {shows}.",
+        f"or not significantly worse: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} "
+        f"variants is {shows}.",
         "Choose by cost, or add queries: `assay plan --detect 0.05` computes how many.",
         {
             "leader": leader,
@@ -228,8 +228,8 @@ def _selection_bias(
     yield Diagnostic(
         "best of many",
         (leader,),
-        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {scored.primary} on the queries used to choose it. The "
-        f"best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
+        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {scored.primary} on the queries used to choose "
+        f"it. The best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
         "Report the lower number, or choose with `assay tune` on dev queries and measure the choice on test queries.",
         {"apparent": bias.apparent, "honest": bias.honest, "engines": many, "queries": values.shape[1]},
     )

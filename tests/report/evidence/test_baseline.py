@@ -38,6 +38,12 @@ def test_baseline_file_gives_the_statistics_of_its_run_to_the_last_digit(tmp_pat
     assert values_of(read) == values_of(gather((old,), PLAN.measures, "old"))
 
 
+def test_baseline_of_an_older_version_is_read(tmp_path):
+    read, path = written(tmp_path, run_of(OLD)), tmp_path / "baseline.json"
+    path.write_text(path.read_text().replace('"analysis_plan":', '"claim":'))
+    assert values_of(read_baseline(path)) == values_of(read)
+
+
 def test_baseline_of_repeats_keeps_means_statuses_and_what_changed(tmp_path):
     runs = (run_of(OLD), run_of([2, *OLD[1:]], failed=[1]), run_of(OLD))
     made, read = gather(runs, PLAN.measures, "old"), written(tmp_path, *runs)
