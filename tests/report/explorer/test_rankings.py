@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assay.report.explorer.page_data import pack_rankings
 from assay.report.scored_run import level_of, score_run
 from assay.scoring import match, score
+from assay.scoring.match import overlap_of
 from assay.types import (
     Adversary,
     AnalysisPlan,
@@ -147,7 +148,7 @@ def at_level(target, level):
 
 def meets(hit, span, level):
     place = Span(hit.path) if level == "file" else hit.span
-    return place.common_lines(span) > 0
+    return overlap_of(place, span) > 0
 
 
 def inside(span, query, level):
