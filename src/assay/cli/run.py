@@ -295,7 +295,7 @@ def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Map
     json = {**results_json(results), **data} if args.json else {}
     emit_results(args, written.scored, results, str(directory), (), json)
     info(args, f"written to {directory / written.results.decision.report}")
-    _suggest_code(args, written.case.run)
+    _suggest_code(args, written.scored.run)
 
 
 def _suggest_code(args: Namespace, run: Run) -> None:
