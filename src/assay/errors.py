@@ -26,12 +26,7 @@ class AssayError(Exception):
     exit_code = 4
 
     def __init__(
-        self,
-        message: str,
-        *,
-        file: str | Path | None = None,
-        line: int | None = None,
-        hint: str | None = None,
+        self, message: str, *, file: str | Path | None = None, line: int | None = None, hint: str | None = None
     ) -> None:
         super().__init__(message)
         self.message = message

@@ -7,9 +7,8 @@ from typing import Literal, cast
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
-from assay.engines.base import RAISE_TIMEOUT, EngineContext, EngineReply, SearchFilter, SearchReply, fingerprint_of
+from assay.engines.base import RAISE_TIMEOUT, EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
-from assay.engines.fingerprints import fingerprint_inputs
 from assay.engines.interactive import InteractiveSession, OutputMarker, UpdatableInteractiveSession, WireProtocol
 from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputSettings, make_layout, parse_output
@@ -276,13 +275,8 @@ class CommandEngine(SharedIndexEngine):
         return self.templates.commands
 
     @property
-    def texts(self) -> tuple[object, ...]:
-        return (*self.templates.all(), *(self.template.texts if self.template else ()))
-
-    @property
-    def fingerprint(self) -> str:
-        inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts)
-        return fingerprint_of(self.config, inputs)
+    def written(self) -> tuple[object, ...]:
+        return self.templates.all()
 
     @property
     def config(self) -> Mapping[str, object]:

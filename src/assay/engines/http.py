@@ -9,9 +9,8 @@ from typing import Literal, cast
 from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
-from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply, fingerprint_of
+from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
-from assay.engines.fingerprints import fingerprint_inputs
 from assay.engines.json_output import parse_selector, select
 from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
@@ -260,8 +259,8 @@ class HttpEngine(SharedIndexEngine):
         return any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
-    def texts(self) -> list[object]:
-        return [*self.settings.templates, *(self.template.texts if self.template else ())]
+    def written(self) -> list[object]:
+        return self.settings.templates
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
@@ -269,11 +268,6 @@ class HttpEngine(SharedIndexEngine):
         urls = [request.url for request in settings.requests.values()]
         own = secret_values(settings.templates, env={}, urls=urls, token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
-
-    @property
-    def fingerprint(self) -> str:
-        inputs = fingerprint_inputs(self.placeholders, texts=self.texts, token_env=self.settings.token_env)
-        return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:

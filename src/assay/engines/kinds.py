@@ -71,13 +71,7 @@ _ALL = (
     ),
     EngineKind("python", "python", "PythonSettings", "target", "a Python function or class: python:module:callable"),
     EngineKind(
-        "random",
-        "references",
-        "RandomSettings",
-        None,
-        "seeded random order: the floor",
-        "make_random",
-        shipped=True,
+        "random", "references", "RandomSettings", None, "seeded random order: the floor", "make_random", shipped=True
     ),
     EngineKind(
         "runfile",

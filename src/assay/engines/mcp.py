@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from assay.digests import digest_of
-from assay.engines.base import EngineContext, fingerprint_of
+from assay.engines.base import EngineContext
 from assay.engines.config_files import (
     ConfigSettings,
     ConfigTemplate,
@@ -17,7 +17,6 @@ from assay.engines.config_files import (
     load_config_template,
     recorded_config,
 )
-from assay.engines.fingerprints import fingerprint_inputs
 from assay.engines.output import OutputSettings, make_layout
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
@@ -198,19 +197,14 @@ class McpEngine(SharedIndexEngine):
         return bool(self.templates.command) or any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
-    def texts(self) -> list[object]:
-        return [self.templates.named, *(self.template.texts if self.template else ())]
+    def written(self) -> list[object]:
+        return [self.templates.named]
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
         settings = self.settings
         own = secret_values(self.templates.named, env=settings.env, urls=[settings.url], token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
-
-    @property
-    def fingerprint(self) -> str:
-        inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts, self.settings.token_env)
-        return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:

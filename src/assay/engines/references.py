@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import re
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -36,18 +37,26 @@ class RandomSettings:
     window: int = setting(40, "lines per result", least=1)  # the chunk size of builtin
 
 
+class ReferenceEngine(EngineDefaults, ABC):
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def config(self) -> Mapping[str, object]: ...
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed
+        return identity_of(self.config, "engines/references.py")
+
+
 @dataclass(frozen=True, slots=True)
-class RandomEngine(EngineDefaults):
+class RandomEngine(ReferenceEngine):
     settings: RandomSettings
     role: EngineRole = "floor"
 
     @property
     def config(self) -> Mapping[str, object]:
         return {"kind": "random", "draw": "hash", "seed": self.settings.seed, "window": self.settings.window}
-
-    @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed
-        return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
         """Open a session whose rankings depend only on corpus, settings and query; a smaller k returns a prefix."""
@@ -86,17 +95,13 @@ class OracleSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class OracleEngine(EngineDefaults):
+class OracleEngine(ReferenceEngine):
     suite: Suite
     role: EngineRole = "ceiling"
 
     @property
     def config(self) -> Mapping[str, object]:
         return {"kind": "oracle"}
-
-    @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed
-        return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
         """Open a session that returns the targets in existing files, by descending grade, without duplicates."""
@@ -201,7 +206,7 @@ def _numbering() -> defaultdict[bytes, int]:
 
 
 class WordRows:
-    """Rows with a word each, found by a part of the word."""
+    """An index of rows with one word each; a search finds the rows by a part of the word."""
 
     def __init__(self, words: Collection[bytes], ids: IntArray) -> None:
         self._text = b"\n".join(words)
@@ -227,7 +232,7 @@ class WordRows:
         return text, codes[order], order
 
     def _find(self, word: bytes) -> IntArray:
-        """Return the same positions as `_positions`."""
+        """Return the positions that `_positions` returns, found by the rarest trigram of the word."""
         text, codes, positions = self._trigrams
         parts = [word[at : at + 3] for at in range(max(1, len(word) - 2))]
         low, high = ([int.from_bytes(part.ljust(3, byte), "big") for part in parts] for byte in (b"\0", b"\xff"))
@@ -300,17 +305,13 @@ class KeywordsSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordsEngine(EngineDefaults):
+class KeywordsEngine(ReferenceEngine):
     settings: KeywordsSettings
     role: EngineRole = "reference"
 
     @property
     def config(self) -> Mapping[str, object]:
         return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
-
-    @property
-    def identity(self) -> str | None:  # type: ignore[override]  # computed
-        return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
         return KeywordsSession(self.settings, corpus)

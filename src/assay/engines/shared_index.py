@@ -27,8 +27,10 @@ from assay.engines.base import (
     SessionUsage,
     SharedCache,
     SharedStep,
+    fingerprint_of,
 )
 from assay.engines.config_files import ConfigTemplate, Key, nodes
+from assay.engines.fingerprints import fingerprint_inputs
 from assay.engines.normalize import read_reply
 from assay.engines.output import OutputLayout, OutputSettings
 from assay.engines.templates import Filters, has_placeholder
@@ -117,8 +119,23 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     @property
     @abstractmethod
+    def config(self) -> Mapping[str, object]:
+        """Settings that affect the ranking, without secrets."""
+
+    @property
+    @abstractmethod
+    def written(self) -> Sequence[object]:
+        """The templates in the settings, which may contain placeholders."""
+
+    @property
     def texts(self) -> Sequence[object]:
-        """Every template that may contain a placeholder."""
+        return (*self.written, *(self.template.texts if self.template else ()))
+
+    @property
+    def fingerprint(self) -> str:
+        token_env = getattr(self.settings, "token_env", None)
+        inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts, token_env)
+        return fingerprint_of(self.config, inputs)
 
     @abstractmethod
     def tool_identity(self, corpus: Corpus) -> list[object]:

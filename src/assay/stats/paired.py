@@ -253,7 +253,7 @@ def unequal_factor(
 
 
 def raise_for_ties(mde: float, share: float, size: float) -> float:
-    """Raise an MDE if queries tie, because a true difference makes more queries differ, which adds spread.
+    """Increase an MDE if queries tie, because a true difference makes more queries differ, which adds spread.
 
     Differences of ± `size` on a `share` of the queries, tilted exponentially to a mean δ, have a standard deviation
     s(δ); the MDE is the smallest δ ≥ mde · s(δ)/s(0). With 88 % ties, a difference of `mde` was detected in 37 to 67 %

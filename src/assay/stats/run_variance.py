@@ -124,10 +124,7 @@ def _include(row: ComparisonRow, chance: RunVariance | None, settings: CompareSe
         cross_check=_widen(row.cross_check, row.difference, chance, steady, bounds),
         p=None if row.p is None else max(row.p, _p_value(row, chance, steady)),
         within_margin=equivalence.inside(settings.margin),
-        notes=(
-            *row.notes,
-            f"between-run variance is included; it alone reaches ±{chance.reach(settings.alpha):.3f}",
-        ),
+        notes=(*row.notes, f"between-run variance is included; it alone reaches ±{chance.reach(settings.alpha):.3f}"),
     )
     return replace(made, mde=family_mde(made, bounds, 1, settings))
 

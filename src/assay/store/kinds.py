@@ -37,12 +37,7 @@ TABLES: Final = ArtifactKind("tables", "indexes of the built-in engine", "parsin
 VECTORS: Final = ArtifactKind("vectors", "embeddings of all chunks of a corpus", "embedding: seconds to hours")
 DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "querying the model again")
 EMBEDDINGS: Final = ArtifactKind("embeddings", "embeddings of single files", "embedding them again")
-ENCODINGS: Final = ArtifactKind(
-    "encodings",
-    "vectors of contextual encoders",
-    "encoding them again",
-    workspace=True,
-)
+ENCODINGS: Final = ArtifactKind("encodings", "vectors of contextual encoders", "encoding them again", workspace=True)
 MODELS: Final = ArtifactKind("models", "installed encoders", "`assay model install NAME`")
 INDEX: Final = ArtifactKind("index", "indexes for `assay search`", "indexing the directory again", workspace=True)
 MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)

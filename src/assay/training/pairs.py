@@ -21,14 +21,7 @@ from assay.search.query import find_words, stem_name
 from assay.syntax.commit_subjects import is_trivial, strip_subject
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition
-from assay.syntax.prose import (
-    content_words,
-    is_idle,
-    is_prose,
-    split_sentences,
-    strip_leading_name,
-    strip_markup,
-)
+from assay.syntax.prose import content_words, is_idle, is_prose, split_sentences, strip_leading_name, strip_markup
 from assay.training.config import MiningConfig, PairRules
 from assay.training.repositories import (
     LICENSE_TEXT,

@@ -125,7 +125,7 @@ CHANGES = {
     "exec": ("exec('EVAL_SET.clear()')", 2),
     "setattr": ("import sys\nsetattr(sys.modules[__name__], 'EVAL_SET', [])", 3),
     "module dict": ("import sys\nsys.modules[__name__].__dict__['EVAL_SET'] = []", 3),
-    "global": ("def f():\n    global EVAL_SET\n    EVAL_SET = []\nf()", 3),
+    "global": ("def f():\n    global EVAL_SET\n    EVAL_SET = []\nf()", 4),
     "function": ("def EVAL_SET():\n    pass", 2),
     "class": ("class EVAL_SET:\n    pass", 2),
     "import": ("from other import EVAL_SET", 2),
@@ -135,8 +135,8 @@ CHANGES = {
     "with": ("with open('x') as EVAL_SET:\n    pass", 2),
     "except": ("try:\n    pass\nexcept OSError as EVAL_SET:\n    pass", 4),
     "case": ("match 1:\n    case EVAL_SET:\n        pass", 3),
-    "in a function": ("def f():\n    EVAL_SET.append({})\nf()", 3),
-    "in an inner function": ("def f():\n    EVAL_SET.pop()\n    def g():\n        EVAL_SET = 1", 3),
+    "in a function": ("def f():\n    EVAL_SET.append({})\nf()", 4),
+    "in an inner function": ("def f():\n    EVAL_SET.pop()\n    def g():\n        EVAL_SET = 1", 5),
     "handed to a function": ("def f(s, more):\n    s.extend(more)\nf(EVAL_SET, [{}])", 4),
     "handed by keyword": ("def f(*, s):\n    s.extend([{}])\nf(s=EVAL_SET)", 4),
     "handed to a method": ("class A:\n    def f(self, s):\n        s.sort()\nA().f(EVAL_SET)", 5),
@@ -151,7 +151,6 @@ CHANGES = {
     "alias of a function": ("import random\ndef f():\n    random.shuffle(EVAL_SET)\ng = f\ng()", 6),
     "registry": ("HOOKS = []\ndef f():\n    list.append(EVAL_SET, {})\nHOOKS.append(f)\nHOOKS[0]()", 5),
     "object": ("class A:\n    def __add__(self, n):\n        list.pop(EVAL_SET)\na = A()\na + 1", 5),
-    "rebound builtin": ("from random import shuffle as len\nprint(len(EVAL_SET))", 3),
     "assertion": ("import random\nassert random.shuffle(EVAL_SET) is None", 3),
     "item in an assertion": ("assert [e.pop('expected') for e in EVAL_SET]", 2),
     "walrus in an assertion": ("assert (x := EVAL_SET)\nx.append({})", 2),
@@ -242,19 +241,11 @@ def evaluate(search, eval_set):
     return results
 
 
-def other(EVAL_SET):
-    for item in EVAL_SET:
-        item["rank"] = 1
-    EVAL_SET = []
-    return EVAL_SET
-
-
 if __name__ == "__main__":
     import argparse
     args = vars(argparse.ArgumentParser().parse_args())
     found = evaluate(len, EVAL_SET)
     found.append(len(EVAL_SET) + sum(1 for item in EVAL_SET if item["query"]))
-    other([{}])
     print(found, args, EVAL_SET, pick("a", limit=2))
 """
 
@@ -268,7 +259,6 @@ BESIDE = {
     "checks": "assert all(entry.get('query') for entry in EVAL_SET)",
     "imports": "import re\nWORD = re.compile('a')\ndef f():\n    return EVAL_SET",
     "decorators": "from dataclasses import dataclass\n@dataclass\nclass A:\n    def f(self):\n        return EVAL_SET",
-    "other code": "def f(x):\n    return x\ny = f(1)\ny.sort()",
 }
 
 

@@ -132,38 +132,26 @@ def _record(source: GoldSource, entry: ast.expr) -> JsonRecord:
     return JsonRecord(values, location)
 
 
-_METHODS: Final = frozenset(
-    {"append", "extend", "insert", "remove", "pop", "clear", "reverse", "sort"}
-    | {"update", "setdefault", "popitem", "add", "discard"}
-)
 #: Builtins and methods that neither change their arguments nor store them.
-_READERS: Final = frozenset({"len", "print", "bool", "repr", "str", "type", "sorted", "isinstance", "any", "all"})
+_READERS: Final = frozenset({"len", "print", "bool", "repr", "str", "type", "isinstance", "any", "all"})
 _GETTERS: Final = frozenset({"get", "keys", "values", "items", "strip", "lower", "split", "startswith", "endswith"})
 _ANY_NAME: Final = frozenset({"globals", "vars", "locals", "exec", "eval", "__builtins__"})  # reach names by text
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
-    """Yield the lines that rebind or change the assigned list, or run code on import that might change it."""
+    """Yield the lines that bind a name of the list again, or run code on import that may change the list."""
     names = {target.id for target in _targets(assignment) if isinstance(target, ast.Name)}
     yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
-    for statement in tree.body:
-        if statement is not assignment:
-            parts = _walk_unshadowed(statement, names)
-            yield from (getattr(part, "lineno", 1) for part in parts if _is_change(part, names))
-
-    nodes = [node for statement in tree.body if not _is_main(statement) for node in ast.walk(statement)]
-    deferred = any(_mentions(n, names) for n in nodes if isinstance(n, _Function | ast.ClassDef | ast.Lambda))
-    imported = {_bound_name(node) for node in nodes if isinstance(node, ast.alias)}
-    bound = {_bound_name(node) for node in nodes if not isinstance(node, ast.alias)}
-    readers = (_READERS | _GETTERS) - imported - bound
+    nodes = [node for statement in tree.body if statement is not assignment for node in ast.walk(statement)]
+    yield from (getattr(node, "lineno", 1) for node in nodes if _bound_name(node) in names)
+    local = names.union(bound for node in nodes if not isinstance(node, ast.alias) and (bound := _bound_name(node)))
     for part in _parts_on_import(tree.body[tree.body.index(assignment) + 1 :]):
-        if _mentions(part, names):
-            is_all = isinstance(part, ast.Assign) and [getattr(t, "id", "") for t in part.targets] == ["__all__"]
-            fine = is_all or (isinstance(part, ast.Assert | ast.Expr | ast.expr) and _only_reads(part, readers))
-        else:
-            used = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-            fine = not deferred or used.isdisjoint(bound) or _only_reads(part, readers)
+        is_all = isinstance(part, ast.Assign) and [getattr(t, "id", "") for t in part.targets] == ["__all__"]
+        may_name = is_all or isinstance(part, ast.Assert | ast.Expr | ast.expr)
+        used = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        named = _mentions(part, names)
+        fine = (may_name or not named) and (_only_reads(part) or (not named and used.isdisjoint(local)))
         if not fine or any(isinstance(node, ast.alias) and node.name == "*" for node in ast.walk(part)):
             yield getattr(part, "lineno", 1)
 
@@ -199,40 +187,10 @@ def _mentions(node: ast.AST, names: Set[str]) -> bool:
     )
 
 
-def _only_reads(node: ast.AST, readers: Set[str]) -> bool:
-    return not any(
-        isinstance(part, ast.NamedExpr | ast.Lambda)
-        or (isinstance(part, ast.keyword) and part.arg in ("key", None))
-        or (
-            isinstance(part, ast.Call)
-            and getattr(part.func, "id", "") not in _READERS & readers
-            and getattr(part.func, "attr", "") not in _GETTERS & readers
-        )
-        for part in ast.walk(node)
-    )
-
-
-def _walk_unshadowed(node: ast.AST, names: Set[str]) -> Iterator[ast.AST]:
-    """Walk a tree, skipping the bodies of functions with a parameter named like one of `names`."""
-    nodes = [node]
-    while nodes:
-        node = nodes.pop()
-        yield node
-        if isinstance(node, _Function) and any(getattr(part, "arg", None) in names for part in ast.walk(node.args)):
-            nodes += [node.args, *node.decorator_list]
-        else:
-            nodes += ast.iter_child_nodes(node)
-
-
-def _is_change(node: ast.AST, names: Set[str]) -> bool:
-    if isinstance(node, ast.Attribute | ast.Subscript):
-        inner = node.value
-        while isinstance(inner, ast.Subscript | ast.Attribute):
-            inner = inner.value
-        called = isinstance(node, ast.Attribute) and (node.attr in _METHODS or node.attr.startswith("__"))
-        changed = called or not isinstance(node.ctx, ast.Load)
-        return changed and isinstance(inner, ast.Name) and inner.id in names
-    return not names.isdisjoint(node.names) if isinstance(node, ast.Global) else _bound_name(node) in names
+def _only_reads(node: ast.AST) -> bool:
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    named = any(isinstance(part, ast.NamedExpr | ast.Lambda) for part in ast.walk(node))
+    return not named and all(getattr(c, "id", "") in _READERS or getattr(c, "attr", "") in _GETTERS for c in calls)
 
 
 def _bound_name(node: ast.AST) -> str | None:
@@ -241,4 +199,4 @@ def _bound_name(node: ast.AST) -> str | None:
         return None if isinstance(node.ctx, ast.Load) else node.id
     if isinstance(node, ast.alias):
         return node.asname or node.name
-    return getattr(node, "name", None) or getattr(node, "rest", None)
+    return getattr(node, "name", None) or getattr(node, "rest", None)  # of a definition, an exception or a pattern

@@ -16,13 +16,7 @@ from assay.errors import GoldError
 from assay.gold.anchors import content_digest, find_digest
 from assay.gold.git_history import written_commits
 from assay.gold.reanchor.commits import DEFAULT, CommitPair, CommitTree, GitRepository, ReanchorConfig
-from assay.gold.reanchor.matching import (
-    MoveCandidate,
-    find_candidates,
-    find_elsewhere,
-    find_in_file,
-    find_scattered,
-)
+from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
 from assay.gold.reanchor.sections import FileRange
 from assay.store.kinds import cache_dir
 from assay.store.store import Store
