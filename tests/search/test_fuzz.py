@@ -95,7 +95,7 @@ def test_long_line_is_one_unit_and_counts_against_the_limit_of_a_file(corpus_of:
 
 def test_parse_that_takes_too_long_is_cut_off() -> None:
     source = "".join(f"!+/a{n} " for n in range(8_000))
-    impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0)
+    impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0, head=10**9)
     found = parse_outline(source, "go", impatient)
     assert found.problem == "parsing timed out"
     assert found.broken
@@ -174,6 +174,16 @@ def test_matches_begin_at_a_limited_depth() -> None:
 def test_too_many_errors_depend_on_the_size_of_the_source() -> None:
     malformed = "".join(f"||a{n}\n" for n in range(12_000))
     assert parse_outline(malformed, "ruby").problem == "too many syntax errors"
+
+
+def test_head_of_a_malformed_source_decides_whether_it_is_parsed() -> None:
+    draw = random.Random(1)
+    noise = "".join(chr(32 + byte % 95) if byte % 20 else "\n" for byte in draw.randbytes(100_000))
+    code = "package a\n" + "".join(f"func f() {{ g({draw.getrandbits(99)}) }}\n" for _ in range(2_000))
+    no_time = ParsingLimits(seconds=0, seconds_per_byte=0)
+    assert parse_outline(noise, "go", no_time).problem == "too many syntax errors"
+    assert parse_outline(code + "(" * 20, "go", no_time).problem == TIMED_OUT, "the head is code"
+    assert len(parse_outline(code + "(" * 20, "go").definitions) == 2_000
 
 
 def test_comments_of_a_hostile_source_are_not_collected() -> None:

@@ -9,7 +9,7 @@ import re
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module, resources
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -109,9 +109,13 @@ class ParsingLimits:
     seconds: float = 0.3
     seconds_per_byte: float = 8e-6
     #: Maximum sum of squared child counts of nodes with errors, and the part that grows with each byte of the source.
-    #: A query takes 20 ns for each, so 6 µs per byte; indexing takes about 1 µs per byte.
-    tangle: int = 10_000_000
-    tangle_per_byte: int = 300
+    #: A query takes 20 ns for each; code has up to 6,000,000, or 22 per byte.
+    tangle: int = 8_000_000
+    tangle_per_byte: int = 20
+    #: Bytes of a malformed source that are parsed first, because recovery takes most of the time, and the errors that
+    #: end it there; code has up to 4, and random lines have 40 to 860.
+    head: int = 4_096
+    head_errors: int = 64
     start: int = 1_000  # levels at which matches begin; a query takes time with the levels above each match
     depth: int = 30_000  # maximum levels of a tree; above 32,767 the time of a query grows with their square
     open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
@@ -132,6 +136,7 @@ _PIECE = bytearray()
 
 #: Problem of a file that reached the time limit; a faster machine may parse the file.
 TIMED_OUT: Final = "parsing timed out"
+TOO_MANY_ERRORS: Final = "too many syntax errors"
 
 
 def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
@@ -141,6 +146,11 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
     py-tree-sitter 0.26 before Python 3.14. A source of a single piece has no time limit.
     """
     parser = load_grammar(grammar).parser
+    if 4 * limits.head < len(source) and is_malformed(source, grammar):
+        with _PARSING:
+            head = parser.parse(source[: limits.head])
+        if sum(node.is_error or node.is_missing for node in _nodes_with_errors(head)) > limits.head_errors:
+            return TOO_MANY_ERRORS
     parsing, late, reads = True, "", limits.reads * (len(source) // limits.piece + 5)
 
     def feed(offset: int, _point: Point) -> bytes | bytearray:
@@ -165,8 +175,9 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
 
 def tree_problem(tree: Tree, limits: ParsingLimits) -> str | None:
     """Return why queries over a tree would take too long, or None; both limits are counts, so every machine agrees."""
-    if _has_too_many_errors(tree, limits):
-        return "too many syntax errors"
+    tangle = sum(node.child_count**2 for node in _nodes_with_errors(tree))
+    if tangle > limits.tangle + limits.tangle_per_byte * tree.root_node.end_byte:
+        return TOO_MANY_ERRORS
     return f"more than {limits.depth:,} nested expressions" if _is_too_deep(tree, limits) else None
 
 
@@ -181,13 +192,12 @@ def _is_too_deep(tree: Tree, limits: ParsingLimits) -> bool:
     return False
 
 
-def _has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
-    cost, stack = 0, [tree.root_node] if tree.root_node.has_error else []
+def _nodes_with_errors(tree: Tree) -> Iterator[Node]:
+    stack = [tree.root_node] if tree.root_node.has_error else []
     while stack:
-        children = stack.pop().children
-        cost += len(children) ** 2
-        stack.extend(child for child in children if child.has_error)
-    return cost > limits.tangle + limits.tangle_per_byte * tree.root_node.end_byte
+        node = stack.pop()
+        yield node
+        stack.extend(child for child in node.children if child.has_error)
 
 
 @dataclass(frozen=True, slots=True)
