@@ -1,7 +1,13 @@
-"""Attacks from outside, through commands, HTTP and stdio only; the run ends with a table: attack, tries, failures."""
+"""Attacks from outside, through commands, HTTP and stdio only; the run ends with a table: attack, tries, failures.
+
+With ASSAY_ATTACKS=docs/how-we-know/attacks.json the table is added to that file, of which `make docs` makes a page.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,16 +42,33 @@ def world(tmp_path: Path) -> World:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     rows: dict[str, tuple[int, int]] = {}
+    growth: dict[str, Any] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()):
                 if name == "attack" and report.when == "teardown":
-                    rows[value[0]] = (value[1], len(value[2]))
+                    rows[value[0].removeprefix("test_").replace("_", " ")] = (value[1], len(value[2]))
                 if name == "growth" and report.when == "teardown":
-                    terminalreporter.write_line(value)
+                    growth[value["grammar"]] = value
     if rows:
+        if path := os.environ.get("ASSAY_ATTACKS"):
+            _add_to_file(Path(path), rows, growth)
         width = max(map(len, rows))
         terminalreporter.section("attacks")
         terminalreporter.write_line(f"{'attack':{width}}   tries  failures")
         for name, (tries, failures) in sorted(rows.items()):
             terminalreporter.write_line(f"{name:{width}}  {tries:6,}  {failures:8,}")
+
+
+def _add_to_file(path: Path, rows: dict[str, tuple[int, int]], growth: dict[str, Any]) -> None:
+    """Add to the figures of the same commit, and replace those of another."""
+    done = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True)
+    old = json.loads(path.read_text()) if path.exists() else {}
+    same = old.get("commit") == done.stdout.strip()
+    figures = {
+        "commit": done.stdout.strip(),
+        "attacks": dict(sorted({**(old["attacks"] if same else {}), **rows}.items())),
+        "growth": dict(sorted({**(old["growth"] if same else {}), **growth}.items())),
+        "growth before": old.get("growth before", {}),
+    }
+    path.write_text(json.dumps(figures, indent=1) + "\n")

@@ -260,7 +260,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100_000)
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print the only row, for the test")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--detail", action="store_true", help="list all inputs above the bound")
     args = parser.parse_args()
     rows = []
@@ -272,7 +272,7 @@ def main() -> None:
             for ratio, kind, name in rows[-1].over:
                 print(f"  {ratio:6.1f} {kind:8} {name}", file=sys.stderr, flush=True)
     if args.json:
-        print(json.dumps({"line": format_table(rows).split("\n")[-1], "tries": rows[0].tries, "over": rows[0].over}))
+        print(json.dumps([{**row._asdict(), "worst": dict(row.worst)} for row in rows]))
     else:
         print(format_table(rows))
 

@@ -131,6 +131,23 @@ def end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+def marked(mark: str) -> list[str]:
+    """Return the command lines of the processes with a mark in their environment."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (place / "environ").read_bytes() and int(place.name) != os.getpid():
+                found.append((place / "cmdline").read_bytes().decode("utf-8", "replace"))
+    return found
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = WATCHDOG) -> bool:
+    end = time.monotonic() + seconds
+    while not (held := holds()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return held
+
+
 def kill_often(
     world: World,
     attack: Attack,
@@ -226,11 +243,13 @@ class Pipe:
 
 
 @contextmanager
-def mcp_server(world: World, *arguments: str) -> Iterator[Pipe]:
+def mcp_server(world: World, *arguments: str, **options: Any) -> Iterator[Pipe]:
     log = world.base / "mcp.log"
     with (
         open(log, "wb") as stderr,
-        world.start("mcp", *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr) as process,
+        world.start(
+            "mcp", *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, **options
+        ) as process,
     ):
         try:
             pipe = Pipe(process)

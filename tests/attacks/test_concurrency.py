@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
+import socket
+import stat
 import subprocess
 import threading
 import time
@@ -15,7 +18,7 @@ from pathlib import Path
 from tests.attacks.outside import Attack, World, results
 from tests.attacks.test_kills import RUN, ask
 
-SECONDS = int(os.environ.get("ASSAY_SECONDS", "60"))
+SECONDS = int(os.environ.get("ASSAY_SECONDS", "30"))
 
 
 def test_four_writers_and_four_readers_on_one_index_while_files_change(world: World, attack: Attack) -> None:
@@ -68,22 +71,34 @@ def test_four_runs_into_one_folder(world: World, attack: Attack) -> None:
         attack.expect(results(world) == whole, "the results differ")
 
 
-def test_files_that_change_their_type_during_a_walk(world: World, attack: Attack) -> None:
-    places = [world.repo / "swap" / f"{name}.py" for name in "abcdefgh"]
+def test_files_that_change_their_type_during_a_walk_and_a_copy(world: World, attack: Attack) -> None:
+    places = [world.repo / "swap" / f"{name}.py" for name in "abcdef"] + [world.repo / "swap" / name for name in "gh"]
+    outside = world.base / "outside"
+    outside.mkdir()
+    (outside / "x.py").write_text("TOP_SECRET = 1\n")
     places[0].parent.mkdir()
     going = True
+
+    def fill(place: Path) -> None:
+        place.mkdir()
+        (place / "x.py").write_text("y = 2\n")
+
+    def bind(place: Path) -> None:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(os.path.relpath(place))
 
     def swap() -> None:
         draw = random.Random(2)
         makers: list[Callable[[Path], object]] = [
             lambda place: place.write_text("x = 1\n" * draw.randint(1, 50)), os.mkfifo, Path.mkdir,
             lambda place: place.symlink_to("/dev/zero"), lambda place: place.symlink_to("."),
-            lambda place: place.symlink_to(places[0]), lambda place: None,
+            lambda place: place.symlink_to(places[0]), lambda place: place.symlink_to(outside), lambda place: None,
+            fill, bind, lambda place: os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 5)),  # as /dev/zero
         ]  # fmt: skip
         while going:
             place = draw.choice(places)
             with suppress(OSError):
-                place.rmdir() if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
+                shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
             with suppress(OSError):
                 draw.choice(makers)(place)
             time.sleep(0.0005)
@@ -91,10 +106,19 @@ def test_files_that_change_their_type_during_a_walk(world: World, attack: Attack
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        for number in range(max(SECONDS // 3, 4)):
-            done = world.assay("index", "--json", timeout=120) if number % 3 else world.assay(*RUN, timeout=120)
-            changed = number % 3 == 0 and done.refused  # a run says that its corpus changed
+        copying = (
+            "run",
+            "--gold",
+            "gold.yaml",
+            "-q",
+            "--engine",
+            "mine=command:cat {root}/swap/a.py {root}/swap/g/x.py",
+        )
+        for command in (("index", "--json"), RUN, copying) * max(SECONDS // 5, 4):
+            done = world.assay(*command, timeout=120)
+            changed = command[0] == "run" and done.refused  # a run says that its corpus changed
             attack.expect(done.code == 0 or changed or (done.refused and "cannot read" in done.err), done)
+            attack.expect("TOP_SECRET" not in done.out + done.err, done)
     finally:
         going = False
         thread.join()

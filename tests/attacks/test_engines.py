@@ -6,12 +6,10 @@ import json
 import os
 import sys
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
-from tests.attacks.outside import Attack, World, tree
+from tests.attacks.outside import Attack, World, marked, tree
 
 ENGINES = {
     "forks": "import subprocess\nfor n in range(30): subprocess.Popen(['sleep', '1000'])\nprint('shop/cart.py')",
@@ -45,16 +43,6 @@ ENGINES = {
 }  # fmt: skip
 
 
-def _marked(mark: str) -> list[str]:
-    """Return the processes with a mark in their environment."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if mark.encode() in (place / "environ").read_bytes() and int(place.name) != os.getpid():
-                found.append((place / "cmdline").read_bytes().decode("utf-8", "replace"))
-    return found
-
-
 @pytest.mark.parametrize("name", ENGINES)
 def test_engine(world: World, attack: Attack, name: str) -> None:
     tool = world.base / "tool.py"
@@ -68,7 +56,7 @@ def test_engine(world: World, attack: Attack, name: str) -> None:
     )  # fmt: skip
     attack.expect(done.sound, f"{name} {done}")
     attack.expect(time.monotonic() - begin < 280, f"{name} took {time.monotonic() - begin:.0f} s")
-    attack.expect(not _marked(mark), f"{name} left {_marked(mark)}")
+    attack.expect(not marked(mark), f"{name} left {marked(mark)}")
     changed = {key: data for key, data in tree(world.repo).items() if not key.startswith("results")}
     attack.expect(changed == before, f"{name} changed {set(changed) ^ set(before)}")
     scores = world.repo / "results" / "results.json"

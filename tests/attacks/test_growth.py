@@ -22,8 +22,8 @@ def test_growth(grammar: str, attack: Attack, request: pytest.FixtureRequest) ->
         [sys.executable, "-m", "tests.attacks.growth", grammar, "--share", share, "--json"],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
     )  # fmt: skip
-    row: dict[str, Any] = json.loads(done.stdout)
-    request.node.user_properties.append(("growth", row["line"]))
+    row: dict[str, Any] = json.loads(done.stdout)[0]
+    request.node.user_properties.append(("growth", row))
     for _ in range(row["tries"] - len(row["over"])):
         attack.expect(True, "")
     for ratio, kind, name in row["over"]:

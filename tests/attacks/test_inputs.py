@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tarfile
 import time
 import zipfile
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.outside import Attack, World, tree
-from tests.corpus.serving import Site, serve
+from tests.corpus.serving import publish_html, publish_npm, serve
 
 GOLD = """\
 assay: 1
@@ -112,6 +113,30 @@ def test_traversal_in_gold_targets_and_paths(world: World, attack: Attack) -> No
     attack.expect(after == before, f"files outside changed: {sorted(after)}")
 
 
+def test_traversal_in_reviewers_run_files_ids_and_saved_runs(world: World, attack: Attack) -> None:
+    (world.base / "secret.txt").write_text("TOP-SECRET-CONTENT = 1\n")
+    (world.repo / "linked").symlink_to(world.base)
+    assert world.assay("run", "--gold", "gold.yaml", "--engine", "keywords", "-q").code == 0
+    assert world.assay("gold", "review", "gold.yaml", "--queue-labels").code == 0
+    before = {name: data for name, data in tree(world.base).items() if not name.startswith(("repo/", "cache", "home"))}
+    for path in (path for path in TRAVERSALS if "\0" not in path):
+        (world.repo / "run.json").write_text(json.dumps({"cart-total": [{"path": path, "start": 1, "end": 1}]}))
+        (world.repo / "run.trec").write_text(f"cart-total Q0 {path} 1 1.0 x\n")
+        (world.repo / "qrels.txt").write_text(f"cart-total 0 {path} 1\n")
+        for flags in (
+            ("gold", "review", "gold.yaml", f"--reviewer={path}", "--list"),
+            ("run", "--gold", "gold.yaml", "--engine", "a=runfile:run.json", "-q", "--out", "out"),
+            ("run", "--gold", "gold.yaml", "--engine", "a=runfile:run.trec", "-q", "--out", "out"),
+            ("show", "results", path), ("explain", "total", path), ("gold", "lint", "qrels.txt"), ("report", path),
+        ):  # fmt: skip
+            done = world.assay(*flags)
+            attack.expect(done.sound and "TOP-SECRET" not in done.out + done.err, f"{path} {flags} {done}")
+    page = world.repo / "out" / "report.html"
+    attack.expect(not page.exists() or "TOP-SECRET" not in page.read_text(), "the report has a file from outside")
+    after = {name: data for name, data in tree(world.base).items() if not name.startswith(("repo/", "cache", "home"))}
+    attack.expect(after == before, f"files outside changed: {sorted(set(after) ^ set(before))}")
+
+
 SPECS = (
     "git:--upload-pack=touch pwned", "git:-oProxyCommand=touch pwned", "git:ext::sh -c touch% pwned",
     "git:.@--output=pwned", "git:.@-n", "git:.@HEAD:../../..", "git:.@$(touch pwned)", "git:.@`touch pwned`",
@@ -155,7 +180,7 @@ def archives(folder: Path) -> Iterator[tuple[str, Path]]:
         "hard link": [(info("p-1/h", type=tarfile.LNKTYPE, linkname="/etc/passwd"), b"")],
         "device": [(info("p-1/d", type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")],
         "fifo": [(info("p-1/f", type=tarfile.FIFOTYPE), b"")],
-        "many": [(info(f"p-1/{n}"), b"") for n in range(300_000)],
+        "many": [(info("p-1/a"), b"")] * 400_000,
         "long name": [(info("p-1/" + "a" * 5_000), b"x")],
         "deep": [(info("p-1/" + "a/" * 1_900 + "f"), b"x")],
         "control": [(info("p-1/\x1b[31m\n.py"), b"x")],
@@ -191,34 +216,24 @@ def test_hostile_archives(world: World, attack: Attack) -> None:
     folder = world.base / "made"
     folder.mkdir()
     with serve() as site:
-        env = world.env(PIP_INDEX_URL=f"{site.url}/simple", PIP_CONFIG_FILE="/dev/null", PIP_FIND_LINKS=None)
+        env = world.env(
+            PIP_INDEX_URL=f"{site.url}/simple", PIP_CONFIG_FILE="/dev/null", PIP_FIND_LINKS=None,
+            npm_config_registry=site.url, npm_config_userconfig="/dev/null", npm_config_fetch_retries="0",
+        )  # fmt: skip
         for name, archive in archives(folder):
-            site.pages = pages(site, archive)
-            done = world.assay(
-                "run",
-                "--gold",
-                "gold.yaml",
-                "--corpus",
-                "pypi:p==1",
-                "--engine",
-                "keywords",
-                "-q",
-                env=env,
-                timeout=300,
-            )
-            attack.expect(done.sound, f"{name} {done}")
-            attack.expect(
-                not [path for path in world.base.rglob("evil") if "unpacked" not in path.parts], f"{name} wrote outside"
-            )
+            kinds = ["pypi:p==1"]
+            publish_html(site, "p", [archive], hashes=False)
+            if archive.suffix == ".gz" and name != "tar many" and shutil.which("npm"):
+                publish_npm(site, "p", archive, "1.0.0")
+                kinds.append("npm:p@1.0.0")
+            for corpus in kinds:
+                done = world.assay(
+                    "run", "--gold", "gold.yaml", "--corpus", corpus, "--engine", "keywords", "-q", env=env, timeout=300
+                )  # fmt: skip
+                attack.expect(done.sound, f"{corpus} {name} {done}")
+                outside = [path for path in world.base.rglob("evil") if "unpacked" not in path.parts]
+                attack.expect(not outside, f"{corpus} {name} wrote {outside}")
             archive.unlink()
-
-
-def pages(site: Site, archive: Path) -> dict[str, tuple[str, bytes]]:
-    page = f'<a href="{site.url}/files/{archive.name}">{archive.name}</a>'.encode()
-    return {
-        "/simple/p/": ("text/html", page),
-        f"/files/{archive.name}": ("application/octet-stream", archive.read_bytes()),
-    }
 
 
 PATTERNS = (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
-import threading
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from tests.attacks.outside import Attack, World, mcp_server, serving
+from tests.attacks.outside import Attack, World, marked, mcp_server, serving, wait_until
 from tests.attacks.test_kills import RUN
 
 Headers = dict[str, str]
@@ -199,13 +200,33 @@ def test_mcp_paths_outside_and_hostile_arguments(world: World, attack: Attack) -
 
 
 def test_mcp_cancelled_calls(world: World, attack: Attack) -> None:
-    with mcp_server(world, str(world.repo), "--config", "/dev/null") as pipe:
-        lock = threading.Lock()
-        for number in range(50):
-            with lock:
-                sent = pipe.request("tools/call", {"name": "search", "arguments": {"query": f"total {number}"}})
-                cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": sent}}
-                pipe.send(json.dumps(cancel).encode())
+    (world.repo / "assay.toml").write_text(
+        f'''[run]
+gold = ["gold.yaml"]
+[engines.slow]
+kind = "command"
+argv = ["{sys.executable}", "-c", "import time; time.sleep(1000)", "{{query}}"]
+'''
+    )
+    mark = f"ASSAY_ATTACK_{os.getpid()}_{time.monotonic_ns()}"
+    with mcp_server(world, str(world.repo), "--config", "assay.toml", env=world.env(MARK=mark)) as pipe:
+
+        def cancel(number: int) -> None:
+            params = {"requestId": number, "reason": "x" * 1_000}
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            pipe.send(json.dumps(message).encode())
+
+        for number in range(100):
+            sent = pipe.request("tools/call", {"name": "search", "arguments": {"query": f"total {number}"}})
+            cancel(sent)
             if number % 10 == 9:
                 error, text = pipe.call("search", query="total")
                 attack.expect(not error and "cart.py" in text, text)
+        for seconds in (0, 0.2, 1, 3):
+            sent = pipe.request("tools/call", {"name": "run_benchmark", "arguments": {"engines": ["slow"]}})
+            time.sleep(seconds)
+            cancel(sent)
+            cancel(sent)
+            error, text = pipe.call("search", query="total")
+            attack.expect(not error and "cart.py" in text, text)
+            attack.expect(wait_until(lambda: not [line for line in marked(mark) if "sleep" in line]), marked(mark))

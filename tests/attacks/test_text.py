@@ -56,7 +56,7 @@ def test_markup_and_control_characters_in_gold(world: World, attack: Attack) -> 
             if field in ("owner", "none"):
                 query.pop("rationale" if field == "none" else "interference")
             (world.repo / "evil.yaml").write_text(json.dumps(changed))
-            done = world.assay("run", "--gold", "evil.yaml", "--engine", "keywords", "--engine", "random", "-q")
+            done = world.assay("run", "--gold", "evil.yaml", "--engine", "keywords", "-q")
             attack.expect(done.sound and not _CONTROL.search(done.out + done.err), f"{field} {payload!r} {done!r}")
             if done.code == 0:
                 _check(world, attack, f"{field} {payload!r}")
@@ -79,7 +79,7 @@ def test_markup_and_control_characters_in_output_names_and_paths(world: World, a
         tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
         command = f"command:{tool} {{query}}"
         for engine in (f"mine={command}", f"{payload}={command}"):
-            done = world.assay("run", "--gold", "gold.yaml", "--engine", engine, "--engine", "keywords", "-q")
+            done = world.assay("run", "--gold", "gold.yaml", "--engine", engine, "-q")
             attack.expect(done.sound and not _CONTROL.search(done.out + done.err), f"{payload!r} {done!r}")
             if done.code == 0:
                 _check(world, attack, repr(payload))
