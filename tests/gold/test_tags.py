@@ -16,7 +16,7 @@ def test_tag_rules_mark_rows(tmp_path):
     text = OCTOCODE + "".join(f"q{n},a.rs:{n}-{n}:2,,\n" for n in range(1, 6))
     gold = load_one(tmp_path, "code.csv", text, tags=[TagRule.parse("difficulty=hard:2-3,5")])
     assert [q.tags.get("difficulty") for q in gold.queries] == [None, "hard", "hard", None, "hard"]
-    assert "row 6 is out of range" in caught(tmp_path, "code.csv", text, tags=[TagRule.parse("a=b:6")]).message
+    assert "expected rows from 1 to" in caught(tmp_path, "code.csv", text, tags=[TagRule.parse("a=b:6")]).message
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=b", "a=b:", "a=b:0-2", "a=b:3-2", "a=b:x", "=b:1", "a=:1", "a=b:1-2-3"])

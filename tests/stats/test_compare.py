@@ -272,7 +272,7 @@ def test_all_pairs_equal_the_comparisons_one_by_one(scores_of):
         ({"primary": "RR@10"}, "RR@10 was not scored"),
         ({"alpha": 0.0}, "alpha must be .* got 0.0"),
         ({"alpha": 0.5}, "alpha must be .* got 0.5"),
-        ({"margin": 0.0}, "margin must be .* got 0.0"),
+        ({"margin": 0.0}, "margin: expected .* got 0.0"),
         ({"B": 0}, "B must be .* got 0"),
         ({"seed": -1}, "seed must be .* got -1"),
         ({"family": ["nobody"]}, "family member 'nobody'"),

@@ -208,7 +208,8 @@ def _check_modes(settings: CommandSettings) -> None:
             message = f'{WHERE}: {name}: expected {expected} with mode "{mode}", got {given}'
             raise ConfigError(message, keys=[name, "mode"])
         if template and is_table and isinstance(request, str):
-            raise ConfigError(f"{WHERE}: {name} requires a table as `request`", keys=[name, "request"])
+            hint = 'set request = { query = "{query}" }'
+            raise ConfigError(f"{WHERE}: {name} requires a table as `request`", hint=hint, keys=[name, "request"])
     if update == "index" and not settings.index:
         raise ConfigError(f'{WHERE}: update = "index" requires `index`', hint="set `index`", keys=["update"])
     if update == "restart" and mode == "once":

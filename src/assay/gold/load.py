@@ -348,7 +348,7 @@ def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
         last = max(last for _, last in rule.rows)
         if last > len(gold.queries):
             raise GoldLocation(gold.source or gold.name).error(
-                f"tag rule {rule.key}={rule.value}: row {last} is out of range, there are {len(gold.queries)} queries",
+                f"tag rule {rule.key}={rule.value}: expected rows from 1 to {len(gold.queries)}, got {last}",
                 "count rows from 1, without the header",
             )
     queries = []

@@ -87,7 +87,7 @@ class SplitShares:
 
     def __post_init__(self) -> None:
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
-            message = f"shares must be at least 0 and sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}"
+            message = f"expected shares from 0 that sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}"
             raise ConfigError(message, hint="use --dev .5 --test .25 --sealed .25")
 
     @classmethod

@@ -83,7 +83,7 @@ class YamlNode:
         actual = type(self.node).__name__
         if actual != kind:
             wanted = "a mapping of keys and values" if kind == "MappingNode" else _KIND_NAMES[kind]
-            message = f"{self.subject} is {_KIND_NAMES[actual]}, expected {wanted}"
+            message = f"{self.subject}: expected {wanted}, got {_KIND_NAMES[actual]}"
             raise self.location.error(message, f"write {wanted}")
         if self.node.tag not in _PLAIN_TAGS:
             raise self.location.error(f"unsupported YAML tag {self.node.tag} on {self.subject}", "remove the tag")

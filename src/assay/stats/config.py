@@ -67,14 +67,15 @@ class CompareSettings:
     cluster: str = "auto"  # the unit of sampling: auto, repository, intent or tag:NAME
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.alpha < 0.5:
-            raise ConfigError(f"alpha must be between 0 and 0.5, got {self.alpha}", hint="use 0.05", keys=["alpha"])
-        if not self.margin > 0.0:
-            raise ConfigError(f"margin must be above 0, got {self.margin}", hint="use 0.02", keys=["margin"])
-        if self.resamples < 1:
-            raise ConfigError(f"B must be at least 1, got {self.resamples}", hint="use 10000")
-        if self.seed < 0:
-            raise ConfigError(f"seed must be at least 0, got {self.seed}", hint="use 0", keys=["seed"])
+        checks = (
+            ("alpha", 0.0 < self.alpha < 0.5, "more than 0 and less than 0.5", self.alpha, "0.05"),
+            ("margin", self.margin > 0.0, "more than 0", self.margin, "0.02"),
+            ("B", self.resamples >= 1, "at least 1", self.resamples, "10000"),
+            ("seed", self.seed >= 0, "at least 0", self.seed, "0"),
+        )
+        for name, is_valid, expected, given, usual in checks:
+            if not is_valid:
+                raise ConfigError(f"{name}: expected {expected}, got {given}", hint=f"use {usual}", keys=[name])
         check_cluster(self.cluster)
 
 
@@ -98,7 +99,7 @@ def check_cluster(cluster: str) -> None:
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
         expected = f"{', '.join(CLUSTERS)} or {TAG}NAME"
         hint = did_you_mean(cluster, CLUSTERS) or f"use {expected}"
-        raise ConfigError(f"cluster must be {expected}, got {cluster!r}", hint=hint, keys=["cluster"])
+        raise ConfigError(f"cluster: expected {expected}, got {cluster!r}", hint=hint, keys=["cluster"])
 
 
 def check_tag(cluster: str, tags: Iterable[str]) -> None:

@@ -58,7 +58,7 @@ def test_an_item_that_nobody_could_read_back_is_refused_and_nothing_is_written(q
     ("line", "message"),
     [
         ("{", "invalid JSON"),
-        ("[1, 2]", "is a list, expected a mapping"),
+        ("[1, 2]", "expected a mapping of keys and values, got a list"),
         ('{"id": "0"}', "missing key 'kind'"),
         ('{"id": "0", "id": "1"}', "duplicate key"),
         ('{"id": "0", "kind": "tagret", "query": {}, "origin": {}}', "unknown value 'tagret'"),
