@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from assay.engines import make_engine
-from assay.engines.runner import query_session
+from assay.engines.calls import query_session
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.measures import AP, RR, Hit, Judged, P, R, nDCG

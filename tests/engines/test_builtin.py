@@ -12,7 +12,7 @@ from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, SearchFilter, SharedCache, UpdatingSession, cached_steps
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
-from assay.engines.runner import open_session, query_filtered, query_session, update_session
+from assay.engines.calls import open_session, query_filtered, query_session, update_session
 from assay.errors import ConfigError, SetupError
 from assay.search import Index
 from assay.search.config import STAGES, setting_hints

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from assay.engines import KINDS, as_engine, make_engine
+from assay.engines.calls import open_session, query_session
 from assay.engines.normalize import read_reply
-from assay.engines.runner import open_session, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Status, Suite
 

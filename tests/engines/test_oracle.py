@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
+from assay.engines.calls import query_session
 from assay.engines.normalize import read_reply
-from assay.engines.runner import query_session
 from assay.errors import EngineError
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples

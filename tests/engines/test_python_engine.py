@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.runner import open_session, query_session
+from assay.engines.calls import open_session, query_session
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.types import Corpus, Hit, Status
 from tests.waiting import WATCHDOG

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.base import Session
+from assay.engines.calls import query_session
 from assay.engines.runfile import Docno, read_trec
-from assay.engines.runner import query_session
 from assay.errors import EngineError, InputError
 from assay.trec import document_paths
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target

@@ -13,7 +13,7 @@ import pytest
 
 from assay.engines import as_engine
 from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SessionUsage
-from assay.engines.runner import (
+from assay.engines.calls import (
     ABANDONED,
     close_session,
     open_session,
@@ -221,7 +221,7 @@ def test_close_session_tells_problems(corpus: Corpus) -> None:
 def test_abandoned_thread_does_not_hold_up_the_end_of_the_process() -> None:
     code = f"""
     import time
-    from assay.engines.runner import query_session
+    from assay.engines.calls import query_session
 
     class Hangs:
         def search(self, query, k):

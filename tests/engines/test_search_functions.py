@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import as_engine
+from assay.engines.calls import open_session, query_session
 from assay.engines.normalize import Normalizer
-from assay.engines.runner import open_session, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus, Hit, Status
 from tests.properties import examples

@@ -11,8 +11,8 @@ from assay.report.render.markup import to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import Diagnostic
 from assay.report.scored_run import score_run
+from assay.stats.score_table import partition
 from assay.stats.selection import near_leader, selection_bias
-from assay.stats.tables import partition
 from assay.types import AnalysisPlan, Span, Status, Suite, Unit
 from tests.report.labs import lab
 from tests.timing import fastest

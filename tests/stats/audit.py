@@ -30,7 +30,7 @@ from assay.stats.records import ComparisonRow, SamplePlan, SizeRange, ValueRange
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.sample_size import Pilot, read_pilot
 from assay.stats.sample_size import plan as plan_size
-from assay.stats.tables import repository_codes
+from assay.stats.score_table import repository_codes
 from assay.stats.verdicts import judge
 from tests.stats.audit_worlds import (
     DESIGNS,

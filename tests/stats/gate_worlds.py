@@ -20,7 +20,7 @@ from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.records import ComparisonRow, ValueRange, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance, is_regression
-from assay.stats.tables import MeasureColumn
+from assay.stats.score_table import MeasureColumn
 from tests.stats.audit_worlds import GAINS
 from tests.stats.worlds import make_units
 

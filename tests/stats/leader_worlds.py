@@ -21,8 +21,8 @@ from assay.stats.distributions import t_quantile
 from assay.stats.intervals import difference_interval
 from assay.stats.paired import sign_flip
 from assay.stats.records import ValueRange
+from assay.stats.score_table import Partition, partition
 from assay.stats.selection import near_leader
-from assay.stats.tables import Partition, partition
 from assay.stats.verdicts import holm
 from assay.types import Unit
 from tests.stats.worlds import GAINS, NONZERO, SPIKES, make_units

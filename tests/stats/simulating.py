@@ -22,7 +22,7 @@ from assay.stats.paired import observed_mde, sign_flip
 from assay.stats.records import Comparison, Interval, ValueRange, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from assay.stats.verdicts import benjamini_hochberg, choose_verdict, holm
 from assay.types import Scores
 from tests.stats import audit

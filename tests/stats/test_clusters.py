@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError, NotComparableError
 from assay.stats import all_pairs, compare, compare_scores, compare_slices, means, means_only, plan_comparison
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from assay.types import Scores, Unit
 from tests.stats.conftest import B, or_none
 

@@ -20,13 +20,13 @@ from assay.stats.intervals import (
     tail_rank,
 )
 from assay.stats.records import Interval, ValueRange
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from tests.properties import examples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from assay.stats.tables import IntArray
+    from assay.stats.score_table import IntArray
     from assay.types import FloatArray, Unit
 
 UNIT = ValueRange()

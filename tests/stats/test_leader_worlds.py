@@ -5,7 +5,7 @@ import pytest
 
 from assay.stats import Verdict, all_pairs
 from assay.stats.config import DEFAULT
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from assay.types import Scores
 from tests.stats.leader_worlds import (
     ALIKE,

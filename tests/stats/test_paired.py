@@ -13,7 +13,7 @@ from scipy import stats
 
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.paired import effects, intraclass_correlation, sign_flip, smallest_p, variance_components
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from tests.properties import examples
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from scipy import optimize, special, stats
 from assay.stats.clustered import cluster_table
 from assay.stats.distributions import normal_quantile
 from assay.stats.paired import mde_from_se, observed_mde, planned_mde, sign_flip, unequal_factor
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from assay.types import Unit
 
 

@@ -13,7 +13,7 @@ from _pytest.mark import ParameterSet
 
 from assay.stats.clustered import cluster_table
 from assay.stats.paired import intraclass_correlation, sign_flip
-from assay.stats.tables import partition, repository_codes
+from assay.stats.score_table import partition, repository_codes
 from docs.simulations import read_figures
 from tests.stats.simulating import LEVEL, SIMULATIONS, SMALL, STATED, error_of
 

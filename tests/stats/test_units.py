@@ -11,7 +11,7 @@ from scipy import stats
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.intervals import difference_interval
 from assay.stats.records import ValueRange
-from assay.stats.tables import Partition, average_phrasings, partition
+from assay.stats.score_table import Partition, average_phrasings, partition
 from assay.types import Unit
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from assay.types import Unit
 
 if TYPE_CHECKING:
-    from assay.stats.tables import IntArray
+    from assay.stats.score_table import IntArray
     from assay.types import FloatArray
 
 # Differences of nDCG@10 with one target jump between these values, hence "spiky".

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.audit.findings import AuditConfig, AuditFinding, AuditQuery, ReproCommand, Severity, make_finding
 from assay.engines.base import FullEngine, SearchFilter, Session
-from assay.engines.normalize import Normalizer
-from assay.engines.runner import (
+from assay.engines.calls import (
     QueryOutcome,
     close_session,
     open_session,
@@ -19,6 +18,7 @@ from assay.engines.runner import (
     query_session,
     update_session,
 )
+from assay.engines.normalize import Normalizer
 from assay.experiment.corpora import private_copy
 from assay.experiment.spec.engine_entries import EngineFactory
 from assay.store.scratch import scratch

@@ -10,7 +10,7 @@ from typing import Any, cast
 from assay.audit.checks import determinism, edge_cases, filters, index_contents, rankings
 from assay.audit.engine_client import AuditSessions, AuditTarget, shuffle
 from assay.audit.findings import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
-from assay.engines.runner import summarize
+from assay.engines.calls import summarize
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.records.directory import write_assayignore
 from assay.experiment.run_plan import environment

@@ -70,7 +70,7 @@ from assay.stats import (
 from assay.stats.config import DEFAULT, compare_options
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, QueryValue, SamplePlan, one_digit
 from assay.stats.runs import compare_columns, read_engines
-from assay.stats.tables import headline as headline_table
+from assay.stats.score_table import headline as headline_table
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Hit, Query, Ranking, Run, RunMetadata, Suite
 
 if TYPE_CHECKING:

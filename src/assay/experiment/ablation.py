@@ -17,7 +17,7 @@ from assay.experiment.tuning import BaseEngine, find_base
 from assay.gold.split import DEV, SEALED, select, split_of
 from assay.scoring import score
 from assay.stats.config import DEFAULT
-from assay.stats.tables import column, headline
+from assay.stats.score_table import column, headline
 from assay.types import Run, Suite
 
 Strategy = Literal["left out", "added"]

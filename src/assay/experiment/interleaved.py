@@ -14,8 +14,7 @@ from typing import Literal, cast
 from assay.clock import today
 from assay.corpus.opening import directory_size
 from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
-from assay.engines.normalize import Normalizer
-from assay.engines.runner import (
+from assay.engines.calls import (
     QueryOutcome,
     close_session,
     open_session,
@@ -24,6 +23,7 @@ from assay.engines.runner import (
     session_usage,
     summarize,
 )
+from assay.engines.normalize import Normalizer
 from assay.errors import EngineError, SetupError
 from assay.experiment.cell_cache import result_code
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy

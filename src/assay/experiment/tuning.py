@@ -19,8 +19,8 @@ from assay.stats.compare import RepositoryChange, by_repository
 from assay.stats.config import compare_options
 from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.records import ComparisonRow, Interval, MeanRow, ValueRange, Verdict
+from assay.stats.score_table import column, headline
 from assay.stats.selection import split_half
-from assay.stats.tables import column, headline
 from assay.stats.verdicts import choose_verdict
 from assay.types import AnalysisPlan, Scores
 

@@ -13,12 +13,12 @@ from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_lea
 from assay.scoring import parse_measure, ranking_codes
 from assay.settings import get_key
 from assay.stats.records import one_digit
+from assay.stats.score_table import headline, partition
 from assay.stats.selection import near_leader, selection_bias
-from assay.stats.tables import headline, partition
 
 if TYPE_CHECKING:
     from assay.scoring.grid import IntArray
-    from assay.stats.tables import Partition
+    from assay.stats.score_table import Partition
     from assay.types import EngineRun, FloatArray
 
 

@@ -27,7 +27,7 @@ from assay.scoring import parse_measure
 from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.config import DEFAULT
 from assay.stats.records import Comparison, ComparisonRow, Interval, MeanRow
-from assay.stats.tables import headline
+from assay.stats.score_table import headline
 
 if TYPE_CHECKING:
     from assay.types import FloatArray

@@ -22,7 +22,7 @@ import numpy as np
 from assay.stats.config import DEFAULT
 
 if TYPE_CHECKING:
-    from assay.stats.tables import Partition
+    from assay.stats.score_table import Partition
     from assay.types import FloatArray
 
 

@@ -13,7 +13,7 @@ from assay.stats.config import DEFAULT, CompareOptions, CompareSettings, check_t
 from assay.stats.intervals import mean_interval
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, SliceRow, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
-from assay.stats.tables import (
+from assay.stats.score_table import (
     MeasureColumn,
     ScoreTable,
     check_engine,

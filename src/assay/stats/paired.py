@@ -16,7 +16,7 @@ from assay.stats.distributions import t_quantile
 from assay.stats.records import ComparisonRow, ValueRange
 
 if TYPE_CHECKING:
-    from assay.stats.tables import IntArray
+    from assay.stats.score_table import IntArray
     from assay.types import FloatArray
 
 
@@ -102,7 +102,7 @@ class Effects:
 
 
 def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_better: bool = True) -> Effects:
-    """Return effect sizes; the ICC is over `groups` (`tables.group_codes`), and `se` is the clustered standard error.
+    """Return effect sizes; the ICC is over `groups` (`group_codes`), and `se` is the clustered standard error.
 
     The design effect is SE²/(s²/n), with the variance s² of the n differences. The effective n is n divided by the
     design effect, and at most n: clusters that agree by chance add no queries.

@@ -12,7 +12,7 @@ from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widen, widen_by_clusters
 from assay.stats.paired import Effects, effects, family_mde, is_skewed, sign_flip, smallest_p, unequal_factor
 from assay.stats.records import ComparisonRow, Interval, ValueRange
-from assay.stats.tables import IntArray, Partition, group_codes, partition, same_queries
+from assay.stats.score_table import IntArray, Partition, group_codes, partition, same_queries
 from assay.types import Unit
 
 

@@ -15,7 +15,7 @@ from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
 from assay.stats.paired import family_mde
 from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict
-from assay.stats.tables import range_of
+from assay.stats.score_table import range_of
 from assay.stats.verdicts import judge, judgment_notes
 
 #: Normal quantiles between which a p-value is searched: from 1 to 1e-12, far below what is displayed.

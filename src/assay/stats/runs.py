@@ -19,7 +19,7 @@ from assay.stats.compare import assemble, compare_table, rank_engines, table_mea
 from assay.stats.config import DEFAULT, CompareOptions, CompareSettings
 from assay.stats.records import AllPairs, Comparison, QueryValue, RunNames, ValueRange
 from assay.stats.rows import EnginePair, comparison_rows
-from assay.stats.tables import MeasureColumn, ScoreTable, columns, headline
+from assay.stats.score_table import MeasureColumn, ScoreTable, columns, headline
 from assay.types import Scores, Unit
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from assay.stats.config import DEFAULT, TAG
 from assay.stats.distributions import chi_square_quantile, normal_quantile
 from assay.stats.paired import Components, planned_mde, sign_flip, variance_components
 from assay.stats.records import SamplePlan, SizeRange
-from assay.stats.tables import check_engine, column, group_codes, headline, partition
+from assay.stats.score_table import check_engine, column, group_codes, headline, partition
 
 if TYPE_CHECKING:
     from assay.scoring import Measure
-    from assay.stats.tables import IntArray
+    from assay.stats.score_table import IntArray
     from assay.types import FloatArray, Scores
 
 # The largest exponent of a tilt, and the bisection steps that find a tilt to nine digits.

@@ -14,7 +14,7 @@ from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
 from assay.stats.paired import mde_from_se
-from assay.stats.tables import IntArray, Partition, partition
+from assay.stats.score_table import IntArray, Partition, partition
 from assay.types import Unit
 
 #: Random halves, each used both ways; the unbiased value then varies by less than .001 between seeds.

@@ -8,7 +8,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import TimedSession
-from assay.engines.runner import close_session, open_session
+from assay.engines.calls import close_session, open_session
 from assay.types import Corpus
 from tests.waiting import WATCHDOG
 

@@ -13,7 +13,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import SearchFilter, UpdatingSession
-from assay.engines.runner import (
+from assay.engines.calls import (
     close_session,
     open_session,
     query_filtered,

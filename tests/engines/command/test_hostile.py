@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.engines.calls import close_session, query_session, session_usage
 from assay.engines.normalize import Normalizer
-from assay.engines.runner import close_session, query_session, session_usage
 from assay.processes.running import ANSWER_BYTES
 from assay.types import Corpus, Hit, Status
 from tests.engines.command.conftest import Opener

@@ -12,8 +12,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, SearchFilter, TimedSession, UpdatingSession
-from assay.engines.interactive import FLATTENED
-from assay.engines.runner import (
+from assay.engines.calls import (
     QueryOutcome,
     close_session,
     open_session,
@@ -22,6 +21,7 @@ from assay.engines.runner import (
     session_usage,
     update_session,
 )
+from assay.engines.interactive import FLATTENED
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.command.conftest import Opener

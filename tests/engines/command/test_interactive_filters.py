@@ -9,7 +9,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import SearchFilter
-from assay.engines.runner import close_session, open_session, query_filtered, query_session
+from assay.engines.calls import close_session, open_session, query_filtered, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus
 from tests.waiting import WATCHDOG

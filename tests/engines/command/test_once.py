@@ -12,8 +12,8 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import RAISE_TIMEOUT
+from assay.engines.calls import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.engines.normalize import Normalizer
-from assay.engines.runner import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Hit, Status
 from tests.processes import HANG, pids_in, time_out, wait_until_gone

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.engines.runner import open_session, query_session
+from assay.engines.calls import open_session, query_session
 from assay.errors import EngineTimeoutError
 from assay.types import Hit, Status
 from tests.engines.http.conftest import TOKEN, engine_of

@@ -10,7 +10,7 @@ import pytest
 
 from assay.engines import as_engine
 from assay.engines.base import EngineReply, FilteringSession, MeasuredSession, SearchFilter, UpdatingSession
-from assay.engines.runner import query_session
+from assay.engines.calls import query_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.http.conftest import FIELDS, TOKEN, engine_of

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from assay.engines.base import EngineCrash
+from assay.engines.calls import query_session
 from assay.engines.mcp import McpSettings
 from assay.engines.normalize import Normalizer
-from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes.running import ANSWER_BYTES
 from assay.types import Corpus, Status

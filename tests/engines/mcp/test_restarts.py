@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from assay.engines.runner import QueryOutcome, query_session
+from assay.engines.calls import QueryOutcome, query_session
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import BARE, opened
 from tests.processes import time_out

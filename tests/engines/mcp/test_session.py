@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import UpdatingSession
-from assay.engines.runner import close_session, open_session, query_session, session_usage, update_session
+from assay.engines.calls import close_session, open_session, query_session, session_usage, update_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import BARE, engine_of, opened

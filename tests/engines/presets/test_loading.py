@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
+from assay.engines.calls import close_session, open_session, query_session
 from assay.engines.presets import load_preset, preset_settings
-from assay.engines.runner import close_session, open_session, query_session
 from assay.errors import ConfigError
 from assay.settings import merge
 from assay.types import Corpus, Hit

@@ -9,7 +9,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import SharedCache, sharing_engine
-from assay.engines.runner import query_session
+from assay.engines.calls import query_session
 from assay.types import Corpus
 from tests.waiting import WATCHDOG
 

@@ -10,8 +10,8 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import FullEngine, SharedCache, SharingEngine, sharing_engine
+from assay.engines.calls import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.engines.normalize import Normalizer
-from assay.engines.runner import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.types import Corpus, Hit
 from tests.engines.conftest import CorpusOf
 from tests.waiting import WATCHDOG

@@ -8,7 +8,7 @@ from assay.gold import load_gold, resolve
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets
 from assay.scoring import score
-from assay.stats.tables import partition
+from assay.stats.score_table import partition
 from assay.types import CorpusSpec, EngineRun, Run, Suite
 
 

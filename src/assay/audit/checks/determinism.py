@@ -21,7 +21,7 @@ from assay.audit.engine_client import (
     score_gap,
 )
 from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not_tried
-from assay.engines.runner import close_session, open_session, query_session, summarize
+from assay.engines.calls import close_session, open_session, query_session, summarize
 from assay.errors import AssayError, EngineError
 from assay.experiment.executors import THREAD_VARIABLES, available_threads, pinned
 from assay.files import write_atomic

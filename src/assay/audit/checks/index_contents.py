@@ -20,7 +20,7 @@ from assay.audit.findings import AuditFinding, Severity, fine, make_finding, not
 from assay.corpus import read_bytes, read_text
 from assay.corpus.file_types import detect_type
 from assay.corpus.opening import corpus_digest
-from assay.engines.runner import summarize
+from assay.engines.calls import summarize
 from assay.errors import AssayError
 from assay.gold.lint.reachability import Ceiling, compute_ceiling
 from assay.gold.lint.rules import EngineReach
