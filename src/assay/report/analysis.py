@@ -300,11 +300,12 @@ def _engine_warnings(
         failed = f"{engine.name} failed on {summary.failed} of {summary.asked} queries ({kinds})"
         yield f"{failed}; each takes the worst value. The first said: {first}"
     reported = {mismatch.gold for mismatch in mismatches if mismatch.engine == engine.name}
-    hits = [(r.gold, h.path) for r in engine.rankings if r.gold not in reported for h in r.hits]
-    strays = [path for gold, path in hits if path not in run.lines[gold]]
-    if len(strays) > _STRAY_SHARE * len(hits):
+    checked = [(run.lines[r.gold], r.hits) for r in engine.rankings if r.gold not in reported and r.hits]
+    hits = sum(len(returned) for _, returned in checked)
+    strays = [hit.path for lines, returned in checked for hit in returned if hit[0] not in lines]
+    if len(strays) > _STRAY_SHARE * hits:
         example = clip(strays[0], SHOWN.example)
-        yield f"{engine.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {example}."
+        yield f"{engine.name}: {len(strays)} of {hits} results are no files of the corpus, such as {example}."
 
 
 def _corpus_facts(run: Run, key: Literal["notes", "problems"]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.scoring.grid import BoolArray, FloatArray, Grid, GridCell, IntArray, SpanKey
-from assay.scoring.match import Level, assign_targets, project
+from assay.scoring.match import PATH, PLACE, Level, assign_targets, project
 from assay.syntax.text import BYTES_PER_TOKEN, estimate_tokens
 from assay.types import Hit, Run, Span, Target
 
@@ -311,13 +311,15 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     for cell, gold, targets in _cells_with_targets(grid, measure):
         if cell.unit not in files:
             files[cell.unit] = frozenset(target.span.path for target in targets)
-        positions = [position for position, hit in enumerate(cell.hits) if hit[0] in files[cell.unit]]
+        inside = files[cell.unit]
+        positions = [position for position, path in enumerate(map(PATH, cell.hits)) if path in inside]
         budget, start, reached = cast("int", measure["tokens"]), 0, set[int]()
+        costs = lengths.costs(gold, cell, positions[-1] + 1) if positions else []
         for position in positions:  # the other hits are in no target's file
-            budget -= sum([lengths.cost(gold, cell, other).tokens for other in range(start, position)])
+            budget -= sum([cost.tokens for cost in costs[start:position]])
             if budget <= 0:
                 break
-            cost, start = lengths.cost(gold, cell, position), position + 1
+            cost, start = costs[position], position + 1
             part = cost.span if cost.tokens <= budget else cost.cut(budget)
             if part:
                 reached |= {at for at, target in enumerate(targets) if part.common_lines(target.span) > 0}
@@ -334,8 +336,7 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
     for cell, gold, targets in _cells_with_targets(grid, measure):
         spent, total = 0, cap
-        for position in range(len(cell.hits)):
-            cost = lengths.cost(gold, cell, position)
+        for cost in lengths.costs(gold, cell, len(cell.hits)):
             if cost.span is not None:
                 start = cost.span.start or 1
                 common = [target.span for target in targets if cost.span.common_lines(target.span) > 0]
@@ -396,15 +397,17 @@ class HitCost:
 class LineLengths:
     def __init__(self, run: Run) -> None:
         self._lines = run.lines
-        self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
+        self._known: dict[str, dict[SpanKey, HitCost]] = {}
 
-    def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
+    def costs(self, gold: str, cell: GridCell, count: int) -> list[HitCost]:
+        """Return the cost of each of the first `count` hits."""
+        known = self._known.setdefault(gold, {})
+        places = map(PLACE, cell.hits[:count])
+        return [known.get(place) or self._cost(gold, cell, at) for at, place in enumerate(places)]
+
+    def _cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
         """Return the cost of one hit; without line lengths of its file, from its recorded tokens or its snippet."""
         hit = cell.hits[position]
-        key = (gold, *hit[:3])
-        known = self._known.get(key)
-        if known is not None:
-            return known
         lengths = self._lines[gold].get(hit.path)
         if lengths is None:
             if position < len(cell.tokens):
@@ -412,5 +415,5 @@ class LineLengths:
             return HitCost(None, estimate_tokens(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
         span = clip(hit.span, len(lengths))
         tokens = estimate_tokens(sum(lengths[(span.start or 1) - 1 : span.end])) if span else 0
-        self._known[key] = cost = HitCost(span, tokens, lengths)
+        self._known[gold][PLACE(hit)] = cost = HitCost(span, tokens, lengths)
         return cost

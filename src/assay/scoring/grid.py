@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from assay.digests import digest_of
 from assay.errors import InputError
 from assay.scoring.match import (
+    PATH,
+    PLACE,
     Level,
     Match,
     Projection,
@@ -57,12 +59,14 @@ class GridCell:
     tokens: tuple[int, ...]
 
 
-class _LabeledFileHit(NamedTuple):
-    engine: int
-    unit: int
-    rank: int
-    span: Span
-    right: bool  # overlaps a target
+class _LabeledFileHits(NamedTuple):
+    """The distinct hits in files of labels. Engines return the same spans, and each is compared with labels once."""
+
+    at: tuple[list[int], list[int], list[int]]  # engine, unit and rank of each hit
+    number: list[int]  # of its span in `spans`
+    spans: list[tuple[int, Span]]  # with their units
+    right: BoolArray  # whether each span overlaps a target
+    irrelevant: BoolArray
 
 
 class Grid:
@@ -81,7 +85,7 @@ class Grid:
         self._matches: dict[Level, list[Match]] = {}
         self._graded: dict[Level, GradedRanks] = {}
         self._marks: dict[Level, HitFlags] = {}
-        self._labeled: dict[Level, list[_LabeledFileHit]] = {}
+        self._labeled: dict[Level, _LabeledFileHits] = {}
         self._whole = self.queries  # with every adversary
 
     def against(self, keep: Callable[[Adversary], bool]) -> Grid:
@@ -103,7 +107,7 @@ class Grid:
 
     def distinct_spans(self, cell: GridCell, k: int) -> list[SpanKey]:
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
-        return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]
+        return list(dict.fromkeys(map(PLACE, returned)))[:k]
 
     def blank(self) -> FloatArray:
         return np.full(self.shape, np.nan)
@@ -146,31 +150,46 @@ class Grid:
             pairs = zip(self.queries, targets, strict=True)
             made = {id(query): visible_adversaries(query, projection) for query, projection in pairs}
             adversaries = [made[id(query)] for query in self.queries]
-            irrelevant = {id(query): project(query.irrelevant, level) for query in self.queries}
             judged, adversary = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
-            for hit in self._hits_in_labeled_files(level):
-                at = hit.engine, hit.unit, hit.rank
-                wrong = matches_any(hit.span, adversaries[hit.unit])
-                judged[at] = hit.right or wrong or touches(hit.span, irrelevant[id(self.queries[hit.unit])])
-                adversary[at] = wrong and not hit.right
+            hits = self._hits_in_labeled_files(level)
+            wrong = np.array([matches_any(span, adversaries[unit]) for unit, span in hits.spans], dtype=np.bool_)
+            judged[hits.at] = (hits.right | hits.irrelevant | wrong)[hits.number]
+            adversary[hits.at] = (wrong & ~hits.right)[hits.number]
             has_adversary = np.array([bool(projection.targets) for projection in adversaries], dtype=np.bool_)
             self._marks[level] = HitFlags(judged, adversary, has_adversary)
         return self._marks[level]
 
-    def _hits_in_labeled_files(self, level: Level) -> list[_LabeledFileHit]:
+    def _hits_in_labeled_files(self, level: Level) -> _LabeledFileHits:
         if level not in self._labeled:
-            targets = self.projections(level)
-            files = {}
+            targets, files, irrelevant = self.projections(level), {}, {}
             for query in self._whole:
                 labels = (*query.targets, *(a.target for a in query.adversaries), *query.irrelevant)
                 files[id(query)] = {target.span.path for target in labels}
-            self._labeled[level] = [
-                _LabeledFileHit(cell.engine, cell.unit, rank, span, touches(span, targets[cell.unit]))
-                for cell, match in zip(self.cells(), self.matches(level), strict=True)
-                for rank, at in enumerate(match.positions)
-                if cell.hits[at].path in files[id(self._whole[cell.unit])]
-                for span in [hit_span(cell.hits[at], level)]
-            ]
+                irrelevant[id(query)] = project(query.irrelevant, level)
+            unit_files = [files[id(query)] for query in self._whole]
+            numbers: dict[tuple[int, object], int] = {}
+            at: tuple[list[int], list[int], list[int]] = [], [], []
+            number, spans = list[int](), list[tuple[int, Span]]()
+            for cell, match in zip(self.cells(), self.matches(level), strict=True):
+                labeled, unit = unit_files[cell.unit], cell.unit
+                paths = [*map(PATH, cell.hits)]
+                for rank, position in enumerate(match.positions):
+                    if paths[position] not in labeled:
+                        continue
+                    key = unit, paths[position] if level == "file" else PLACE(cell.hits[position])
+                    known = numbers.setdefault(key, len(spans))
+                    if known == len(spans):
+                        spans.append((unit, hit_span(cell.hits[position], level)))
+                    number.append(known)
+                    for column, value in zip(at, (cell.engine, unit, rank), strict=True):
+                        column.append(value)
+            self._labeled[level] = _LabeledFileHits(
+                at,
+                number,
+                spans,
+                np.array([touches(span, targets[unit]) for unit, span in spans], dtype=np.bool_),
+                np.array([touches(span, irrelevant[id(self._whole[unit])]) for unit, span in spans], dtype=np.bool_),
+            )
         return self._labeled[level]
 
     def within(self, level: Level, k: int) -> BoolArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.errors import ConfigError, InputError, NotComparableError
 from assay.scoring.grid import FloatArray, Grid, IntArray, SpanKey
+from assay.scoring.match import PLACE
 from assay.scoring.measures import Measure, parse_measure
 from assay.types import EngineRun, GoldSet, Query, Run, Scores, Status, Suite, Target
 
@@ -57,7 +58,7 @@ def number_rankings(run: Run) -> IntArray:
     codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
     for engine, row in zip(run.engines, codes, strict=True):
         answered = [r for r in engine.rankings if r.status == Status.OK]
-        spans = (tuple([(hit.path, hit.start, hit.end) for hit in r.hits]) for r in answered)
+        spans = (tuple(map(PLACE, r.hits)) for r in answered)
         columns = [column[r.gold, r.query, r.form] for r in answered]
         row[columns] = [known.setdefault(ranking, len(known)) for ranking in spans]
     return codes
