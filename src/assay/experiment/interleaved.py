@@ -160,9 +160,14 @@ class _EngineSession:
     rankings: list[Ranking] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def parallel(self) -> int:
         return self.engine.parallel if isinstance(self.engine, TimedEngine) else 1  # others run in a single thread
+
+    @cached_property
+    def measured(self) -> bool:
+        """Whether memory is measured: not of engines that share indexes, or that run in processes of their own."""
+        return self.shared is None and not isinstance(self.engine, TimedEngine)
 
     def search(self, query: PhrasedQuery) -> None:
         self._record(query, self._query(query))
@@ -262,8 +267,7 @@ class _EngineSession:
         return Normalizer(self.corpus, lambda path: len(sizes.lines(path)), also=(original,))
 
     def _measured_memory(self) -> AbstractContextManager[None]:
-        elsewhere = isinstance(self.engine, TimedEngine)  # in processes of its own, which report their memory
-        return nullcontext() if elsewhere or self.shared is not None else self.memory.measure()
+        return self.memory.measure() if self.measured else nullcontext()
 
     def _report(self, step: Literal["search", "trouble"], trouble: str = "") -> None:
         done, total = len(self.rankings), len(self.prepared.queries)

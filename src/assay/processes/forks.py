@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -83,6 +84,29 @@ class Fork(Generic[T]):
             os.close(self.pipe)
             os.kill(self._pid, signal.SIGKILL)
             self._status = os.waitpid(self._pid, 0)[1]
+
+
+@contextmanager
+def forked(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
+    """Start `work` on a second processor; the value is a function that waits for the result.
+
+    Without a second processor, where forking is unsafe, and after a crash of the child, that function does the work.
+    """
+    if not can_fork() or len(os.sched_getaffinity(0)) < 2:
+        yield work
+        return
+    fork = Fork(work)
+
+    def result() -> T:
+        try:
+            return fork.result()
+        except ForkError:
+            return work()
+
+    try:
+        yield result
+    finally:
+        fork.end()
 
 
 def run_forked(tasks: Mapping[str, Callable[[], T]], workers: int) -> Iterator[tuple[str, Future[T]]]:

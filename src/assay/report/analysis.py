@@ -416,12 +416,13 @@ def _low_scores(scored: ScoredRun, engine: str) -> list[LowScore]:
     """List the queries with less than half of the possible score, worst first."""
     measure = parse_measure(scored.primary)
     best = measure.high if measure.higher_is_better else measure.low
-    values = scored.values(engine, scored.primary)
-    reciprocal = scored.values(engine, rank_measure(scored.primary, scored.run.k))
+    half = (measure.high - measure.low) / 2
+    values = scored.values(engine, scored.primary).tolist()
+    reciprocal = scored.values(engine, rank_measure(scored.primary, scored.run.k)).tolist()
     rankings = {(r.gold, r.query, r.form): r for e in scored.run.engines if e.name == engine for r in e.rankings}
     low = []
     for i in scored.headline:
-        if abs(values[i] - best) <= (measure.high - measure.low) / 2:
+        if abs(values[i] - best) <= half:
             continue
         unit = scored.scores.units[i]
         query, ranking = scored.queries[unit.gold, unit.query], rankings[unit.gold, unit.query, unit.form]
@@ -433,8 +434,8 @@ def _low_scores(scored: ScoredRun, engine: str) -> list[LowScore]:
                 query=unit.query,
                 form=unit.form,
                 text=query.forms[unit.form],
-                value=float(values[i]),
-                rank=_rank_of(float(reciprocal[i])),
+                value=values[i],
+                rank=_rank_of(reciprocal[i]),
                 expected=tuple(target.anchor for target in query.targets if target.grade == grade),
                 top=tuple([clip(str(hit.span), SHOWN.example) for hit in ranking.hits[:3]]),
                 error=None if ranking.error is None else clip(ranking.error, SHOWN.message),

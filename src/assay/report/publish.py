@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
@@ -14,6 +15,7 @@ from assay.experiment.records import lock_directory, read_earlier_run, write_run
 from assay.experiment.records.merge import RetainedEngine, comparability_of, merge_runs
 from assay.experiment.spec.analysis_plan import BASELINE
 from assay.files import remove_leftovers, write_atomic
+from assay.processes.forks import forked
 from assay.report.analysis import analyze_scored
 from assay.report.explorer.excerpts import PagePlan, make_traces
 from assay.report.explorer.html_page import HtmlReport, TooSmallError, build_page, in_folder
@@ -128,20 +130,21 @@ def _make_files(
 ) -> tuple[dict[str, bytes], ConfigError | None]:
     """Return the contents of all files by name, and an error if report.html would be too large."""
     scores = pick(scored.scores, measures=results.measures)
-    texts = {
-        layout.RESULTS: format_json(results_json(results)) + "\n",
-        layout.ROWS: rows_text(results.rows),
-        layout.PAGE: to_markdown(document(results)),
-        layout.SCORES: per_query_csv(scores, scored.queries),
-        **layout.trec_files(scored.run),
-        **({layout.FOREST: forest_csv(results)} if "forest" in results.tables else {}),
-    }
-    files = {name: text.encode("utf-8") for name, text in texts.items()}
-    files |= {layout.PARQUET: parquet_bytes(scores, scored.queries)} if parquet else {}
-    try:
-        return files | {layout.HTML: _make_html(results, scored, page).data}, None
-    except TooSmallError as error:
-        return files, ConfigError(error.message, hint=f"{error.hint}; all other files are written")
+    with forked(partial(_make_html, results, scored, page)) as html:
+        texts = {
+            layout.RESULTS: format_json(results_json(results)) + "\n",
+            layout.ROWS: rows_text(results.rows),
+            layout.PAGE: to_markdown(document(results)),
+            layout.SCORES: per_query_csv(scores, scored.queries),
+            **layout.trec_files(scored.run),
+            **({layout.FOREST: forest_csv(results)} if "forest" in results.tables else {}),
+        }
+        files = {name: text.encode("utf-8") for name, text in texts.items()}
+        files |= {layout.PARQUET: parquet_bytes(scores, scored.queries)} if parquet else {}
+        try:
+            return files | {layout.HTML: html().data}, None
+        except TooSmallError as error:
+            return files, ConfigError(error.message, hint=f"{error.hint}; all other files are written")
 
 
 def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigError | None) -> None:

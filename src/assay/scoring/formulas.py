@@ -264,12 +264,14 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
             lengths[span.path] = max(lengths.get(span.path, 1), span.end or 1) if lines is None else len(lines)
         return value(returned, targets, lengths)
 
-    missed = [compute(unit, ()) for unit in range(len(wanted))]
+    computed: dict[tuple[int, tuple[SpanKey, ...]], float] = {}  # engines of a sweep return many equal lists
     for cell in grid.cells():
         spans = grid.distinct_spans(cell, k)
         inside = [span for span in spans if span[0] in files[cell.unit]]
-        computed = compute(cell.unit, spans if elsewhere else inside) if inside else missed[cell.unit]
-        values[cell.engine, cell.unit] = computed
+        key = cell.unit, tuple(spans if elsewhere and inside else inside)
+        if key not in computed:
+            computed[key] = compute(*key)
+        values[cell.engine, cell.unit] = computed[key]
     return values
 
 

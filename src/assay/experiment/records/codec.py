@@ -67,8 +67,8 @@ def engine_text(run: Run, engine: EngineRun) -> str:
         "k": run.k,
         "gold_hash": run.header.gold_hash,
         "corpora": {
-            name: {key: value for key, value in asdict(facts).items() if key != "file_digests"}  # in the run's header
-            for name, facts in run.header.corpora.items()
+            name: {key.name: getattr(facts, key.name) for key in fields(facts) if key.name != "file_digests"}
+            for name, facts in run.header.corpora.items()  # the digests are in the run's header
         },
         "environment": dict(engine.environment or run.header.environment),
     }
@@ -127,10 +127,11 @@ def config_hash(config: Mapping[str, object]) -> str:
 
 def ranking_json(ranking: Ranking) -> dict[str, object]:
     """Encode a ranking without snippets, which are source code."""
-    hits = []
-    for hit, tokens in zip(ranking.hits, ranking.tokens, strict=True):
-        values = (("path", hit.path), ("start", hit.start), ("end", hit.end), ("score", hit.score), ("tokens", tokens))
-        hits.append({key: value for key, value in values if value is not None})
+    hits: list[dict[str, object]] = []
+    for (path, start, end, score, _), tokens in zip(ranking.hits, ranking.tokens, strict=True):
+        hit: dict[str, object] = {"path": path, "start": start, "end": end, "score": score, "tokens": tokens}
+        complete = start is not None and end is not None and score is not None
+        hits.append(hit if complete else {key: value for key, value in hit.items() if value is not None})
     row: dict[str, object] = {
         "gold": ranking.gold,
         "query": ranking.query,

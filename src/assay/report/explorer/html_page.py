@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from math import ceil
 from pathlib import Path
@@ -14,6 +14,7 @@ from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
 from assay.experiment.spec import Spec
 from assay.experiment.spec.assay_toml import locate_error, read_table
+from assay.processes.forks import forked
 from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import (
     DEFAULT_LIMITS,
@@ -70,13 +71,14 @@ def build_page(
     A page above the size limit is built without scores, then without traces. Source excerpts are added as far as they
     fit.
     """
-    draft = _Draft(scored, results, texts if limits.source else None, traces, limits, live, history)
-    least = 0
-    for scores, traced in ((True, True), (False, True), (False, False)):
-        made = draft.fit(scores=scores, traced=traced)
-        if len(made.data) <= limits.max_bytes:
-            return made
-        least = len(made.data)
+    with forked(partial(_pack, scored, limits, scores=True)) as packed:
+        draft = _Draft(scored, results, texts if limits.source else None, traces, limits, live, history, packed)
+        least = 0
+        for scores, traced in ((True, True), (False, True), (False, False)):
+            made = draft.fit(scores=scores, traced=traced)
+            if len(made.data) <= limits.max_bytes:
+                return made
+            least = len(made.data)
     raise TooSmallError(
         f"report.html needs at least {_size_text(least)}, the maximum size is {_size_text(limits.max_bytes)}",
         hint=f"use `assay report DIR --max-size {_size_text(least)}`",
@@ -95,8 +97,10 @@ class _Draft:
         limits: PageLimits,
         live: Mapping[str, Any] | None,
         history: Sequence[GatedCommit],
+        packed: Callable[[], CompressedBlock],
     ) -> None:
         self._scored, self._results, self._limits, self._live = scored, results, limits, live
+        self._packed = packed
         self._texts, self._trace_notes = texts, traces.notes if traces else ()
         self._plan = plan_excerpts(scored, results, limits)
         self._facts = summary(scored, results, limits) | ({"history": plain(history)} if history else {})
@@ -172,11 +176,15 @@ class _Draft:
 
     @cached_property
     def _with_scores(self) -> CompressedBlock:
-        return compress(pack_rankings(self._scored, scores=True, error_length=self._limits.error))
+        return self._packed()
 
     @cached_property
     def _without_scores(self) -> CompressedBlock:
-        return compress(pack_rankings(self._scored, scores=False, error_length=self._limits.error))
+        return _pack(self._scored, self._limits, scores=False)
+
+
+def _pack(scored: ScoredRun, limits: PageLimits, *, scores: bool) -> CompressedBlock:
+    return compress(pack_rankings(scored, scores=scores, error_length=limits.error))
 
 
 def _json(value: object) -> CompressedBlock:
