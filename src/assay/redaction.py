@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus, urlsplit
 
@@ -63,7 +63,12 @@ class Redactor:
 
 
 def make_redactor(secrets: Iterable[str]) -> Redactor:
-    return Redactor((*secrets, *environment_secrets()))
+    return _make_redactor((*secrets, *environment_secrets()))
+
+
+@lru_cache(maxsize=16)  # every cell of a sweep needs the same one
+def _make_redactor(values: tuple[str, ...]) -> Redactor:
+    return Redactor(values)
 
 
 def environment_secrets() -> tuple[str, ...]:

@@ -173,6 +173,7 @@ class LineSizes:
         self._corpus = corpus
         self._known = frozenset(f.path for f in corpus.files)
         self._lines: dict[str, tuple[int, ...]] = {}
+        self._tokens: dict[tuple[str, int | None, int | None], int] = {}
 
     def __contains__(self, path: str) -> bool:
         return path in self._known
@@ -186,8 +187,13 @@ class LineSizes:
         return self._lines[path]
 
     def tokens(self, hit: Hit) -> int:
-        lines = self.lines(hit.path)
-        return estimate_tokens(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
+        place = hit[:3]
+        known = self._tokens.get(place)
+        if known is None:  # the engines of a sweep return many equal places
+            lines = self.lines(hit.path)
+            known = estimate_tokens(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
+            self._tokens[place] = known
+        return known
 
 
 @dataclass(frozen=True, slots=True)

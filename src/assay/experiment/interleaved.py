@@ -240,10 +240,10 @@ class _EngineSession:
         normalized = self._normalizer(outcome.hits, self.k, oversample=self.engine.oversample)
         sizes = self.prepared.sizes
         paths = [hit.path if hit.path in sizes else self._clean(hit.path) for hit in normalized.hits]
-        hits = [Hit(path, hit.start, hit.end, hit.score) for path, hit in zip(paths, normalized.hits, strict=True)]
-        own = [hit.path for hit in hits if self.prepared.is_own(hit.path)]
+        own = [path for path in paths if self.prepared.is_own(path)]
         dropped = [f"results that are Assay's own files were dropped, e.g. {own[0]}"] if own else []
-        kept = tuple(hit for hit in hits if hit.path not in own)
+        hits = zip(paths, normalized.hits, strict=True)
+        kept = tuple([Hit(path, hit.start, hit.end, hit.score) for path, hit in hits if path not in own])
         self.rankings.append(
             Ranking(
                 gold=self.prepared.gold.name,

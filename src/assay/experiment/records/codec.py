@@ -211,9 +211,9 @@ def read_lines(text: str) -> dict[str, _LineTable]:
     first, _, rest = text.partition("\n")
     found: dict[str, _LineTable] = {name: {} for name in json.loads(first)["golds"]}
     known: _LineTable = {}  # gold sets on one corpus have the same files: each is decoded once
-    for line in filter(None, rest.split("\n")):
-        named, _, sizes = line.rpartition(_SIZES)
-        row = json.loads(f"{named}}}")
+    files = [line.rpartition(_SIZES) for line in rest.split("\n") if line]
+    names = json.loads(f"[{','.join([f'{named}}}' for named, _, _ in files])}]")
+    for (_, _, sizes), row in zip(files, names, strict=True):
         if sizes not in known:
             known[sizes] = tuple(json.loads(sizes.removesuffix("}")))
         found[row["gold"]][intern(row["path"])] = known[sizes]

@@ -113,8 +113,11 @@ def count(number: int, one: str, many: str = "") -> str:
 
 def plain(value: object) -> object:
     """Convert a value to JSON types, records by field: NaN and infinity to null, lone surrogates to escapes."""
+    if value is None or type(value) is int:
+        return value
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        plain_ascii = type(value) is str and value.isascii()
+        return value if plain_ascii else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
