@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from functools import partial
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from assay.experiment.records.directory import HTML
 from assay.gold.git_history import reanchor_hint
 from assay.gold.query_properties import find_duplicates, have_same_targets, language_of, overlaps
+from assay.processes.forks import forked
 from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import measure_costs, timing_conditions
 from assay.report.decision import DecidedEngine, decide, find_losses
@@ -91,6 +93,24 @@ _SILENT: Final = (
 
 def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
+    with forked(partial(_details, scored, worst=worst)) as details:
+        return _analyze(scored, details)
+
+
+def _details(scored: ScoredRun, *, worst: bool) -> dict[str, Any]:
+    """Compute the fields of an analysis on which no other field depends."""
+    names = real_engines(scored.run)
+    return {
+        "breakdowns": tuple(_breakdowns(scored)),
+        "phrasings": tuple(_phrasings(scored)),
+        "adversaries": tuple(_adversaries(scored)),
+        "layers": tuple(_layers(scored)),
+        "ranks": tuple(_ranks(scored, name) for name in names),
+        "low_scores": tuple(low for name in names for low in _low_scores(scored, name)) if worst else (),
+    }
+
+
+def _analyze(scored: ScoredRun, details: Callable[[], dict[str, Any]]) -> Results:
     run, plan = scored.run, scored.plan
     scores = pick(scored.scores, measures=plan.measures)
     failed = failed_engines(run)
@@ -134,13 +154,7 @@ def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
         comparison=comparison,
         engines=summaries,
         reading=_reading(scored, comparison, leader),
-        breakdowns=tuple(_breakdowns(scored)),
         slices=_slices(scored, challenger),
-        phrasings=tuple(_phrasings(scored)),
-        adversaries=tuple(_adversaries(scored)),
-        layers=tuple(_layers(scored)),
-        ranks=tuple(_ranks(scored, name) for name in real_engines(run)),
-        low_scores=tuple(low for name in real_engines(run) for low in _low_scores(scored, name)) if worst else (),
         warnings=warnings,
         notes=(*_corpus_facts(run, "notes"), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
         header=run.header,
@@ -167,6 +181,7 @@ def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
             report=HTML,
             drafts=_count_drafts(scored),
         ),
+        **details(),
     )
 
 

@@ -310,12 +310,13 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     After the recall-under-budget curves of semble's token_efficiency.py, but a hit may be read in part.
     """
     values, lengths, files = grid.blank(), LineLengths(grid.run), dict[int, frozenset[str]]()
+    most = cast("int", measure["tokens"])
     for cell, gold, targets in _cells_with_targets(grid, measure):
         if cell.unit not in files:
             files[cell.unit] = frozenset(target.span.path for target in targets)
         inside = files[cell.unit]
         positions = [position for position, path in enumerate(map(PATH, cell.hits)) if path in inside]
-        budget, start, reached = cast("int", measure["tokens"]), 0, set[int]()
+        budget, start, reached = most, 0, set[int]()
         costs = lengths.costs(gold, cell, positions[-1] + 1) if positions else []
         for position in positions:  # the other hits are in no target's file
             budget -= sum([cost.tokens for cost in costs[start:position]])
@@ -415,7 +416,9 @@ class LineLengths:
             if position < len(cell.tokens):
                 return HitCost(None, cell.tokens[position])
             return HitCost(None, estimate_tokens(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
-        span = clip(hit.span, len(lengths))
+        path, start, end = place = PLACE(hit)
+        inside = start is not None and end is not None and 1 <= start <= end <= len(lengths)
+        span = Span(path, start, end) if inside else clip(hit.span, len(lengths))
         tokens = estimate_tokens(sum(lengths[(span.start or 1) - 1 : span.end])) if span else 0
-        self._known[gold][PLACE(hit)] = cost = HitCost(span, tokens, lengths)
+        self._known[gold][place] = cost = HitCost(span, tokens, lengths)
         return cost
