@@ -148,19 +148,6 @@ def test_verify_of_a_whole_cache_ends_well(filled, capsys):
     assert "8 artifacts checked; none broken" in " ".join(capsys.readouterr().out.split())
 
 
-def test_files_of_earlier_versions_are_listed_and_pruned(filled, capsys):
-    old = ("artefacts/cells/ab/0123", "trees/git-0123/tree/a.py", "rates.json")
-    for name in old:
-        (filled / name).parent.mkdir(parents=True, exist_ok=True)
-        (filled / name).write_bytes(bytes(1_000))
-    assert kinds(capsys)["old"]["entries"] == 3
-    assert as_json(capsys, "prune", "--to", "0")["entries"] == 6
-    assert as_json(capsys, "prune", "--to", "0", "--kind", "old") == {
-        "schema": "assay/cache-prune/1", "dry_run": False, "entries": 3, "bytes": 3_000, "held": 0, "left": 0
-    }  # fmt: skip
-    assert sorted(kinds(capsys)) == ["index", "trees"]
-
-
 def test_workspace_with_a_writer_is_not_pruned(filled, capsys):
     with Store().workspace("index", "shop"):
         assert as_json(capsys, "prune", "--to", "0", "--kind", "index")["held"] == 1

@@ -223,7 +223,7 @@ def prune_command(args: Namespace) -> None:
 def verify_command(args: Namespace) -> int:
     store = Store()
     info(args, f"reading {store.root} ...")
-    plain = {kind.name for kind in KINDS if kind.workspace or kind.name == "old"}
+    plain = {kind.name for kind in KINDS if kind.workspace}
     checked = sum(entry.entries for entry in store.usage() if entry.kind not in plain)
     broken = store.verify()
     outcome = f"{len(broken)} broken and removed" if broken else "none broken"

@@ -47,13 +47,12 @@ SEATS: Final = ArtifactKind("seats", "signed-in reviewers", "signing in again wi
 UNFINISHED: Final = ArtifactKind(
     "unfinished", "interrupted runs without a results directory", "starting those runs again", workspace=True
 )
-OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "not needed")
 
 #: Kinds to which the size limit applies; others are pruned only on request.
 LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS, EMBEDDINGS)
 KINDS: Final = (
     CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, ENCODINGS, MODELS, INDEX, MIRRORS, TREES, REFS,
-    SEATS, UNFINISHED, OLD,
+    SEATS, UNFINISHED,
 )  # fmt: skip
 
 

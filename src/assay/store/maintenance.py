@@ -11,12 +11,10 @@ from typing import Final
 from assay.locks import FileLock
 from assay.records import dataclass
 from assay.store.entries import EntryPath, build_lock, read_manifest, remove, verify_checksum
-from assay.store.kinds import KINDS, OLD, TREES
+from assay.store.kinds import KINDS, TREES
 
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 _NAME: Final = re.compile(r"[0-9a-f]{40}")
-#: Paths that earlier versions of Assay used in the cache directory.
-_OLD: Final = ("artefacts", "locks", "tmp", "rates.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class StoreEntry:
     path: Path
     bytes: int
     used: float
-    place: EntryPath | None = None  # None for workspaces and files of earlier versions
+    place: EntryPath | None = None  # None for workspaces
     finished: bool = True  # an unfinished directory is a leftover, unless a process is building it
 
 
@@ -107,26 +105,14 @@ def sweep(root: Path, leftover: float) -> None:
 def iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
     """Yield all entries of the kinds in `roots`; skip entries that another process removes at the same time."""
     for kind, directory in roots.items():
-        if kind == OLD.name:
-            paths = _old_paths(directory.parent)
-        elif _BY_NAME[kind].workspace:
+        if _BY_NAME[kind].workspace:
             paths = (Path(entry.path) for entry in _scan(directory) if not entry.name.startswith("."))
-        else:
-            for member in (member for part in _scan(directory) for member in _scan(part.path)):
-                with suppress(OSError):
-                    if _NAME.fullmatch(member.name):
-                        yield _entry(EntryPath(directory.parent, kind, member.name), member)
+            yield from (StoreEntry(kind, path, *_measure(path)) for path in paths)
             continue
-        yield from (StoreEntry(kind, path, *_measure(path)) for path in paths)
-
-
-def _old_paths(root: Path) -> Iterator[Path]:
-    yield from (root / name for name in _OLD if (root / name).exists())
-    for part in (part for kind in KINDS if not kind.workspace for part in _scan(root / kind.name)):
-        if not re.fullmatch(r"[0-9a-f]{2}", part.name):
-            yield Path(part.path)
-        else:
-            yield from (Path(entry.path) for entry in _scan(part.path) if not _NAME.fullmatch(entry.name))
+        for member in (member for part in _scan(directory) for member in _scan(part.path)):
+            with suppress(OSError):
+                if _NAME.fullmatch(member.name):
+                    yield _entry(EntryPath(directory.parent, kind, member.name), member)
 
 
 def _entry(location: EntryPath, entry: os.DirEntry[str]) -> StoreEntry:
