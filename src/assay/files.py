@@ -78,7 +78,7 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
     try:
         raw = path.read_bytes()
     except OSError as problem:
-        raise error(f"cannot be read: {problem.strerror or problem}", file=path, hint=hint) from problem
+        raise error(f"cannot read the file: {problem.strerror or problem}", file=path, hint=hint) from problem
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as problem:

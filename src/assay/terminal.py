@@ -21,7 +21,7 @@ _choice = "auto"
 
 
 def choose_color(choice: str | None) -> None:
-    """Set when output is colored: always, never or, by default, auto."""
+    """Set whether output is colored: always, never or, by default, only on terminals (auto)."""
     global _choice  # noqa: PLW0603  # one command line per process; an environment variable would reach the engines
     _choice = choice or "auto"
 

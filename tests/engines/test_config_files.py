@@ -184,7 +184,7 @@ def test_value_that_cannot_be_set_is_an_error(tmp_path: Path) -> None:
 
 
 def test_missing_template_is_told_with_its_place(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"tool\.toml: cannot be read"):
+    with pytest.raises(ConfigError, match=r"tool\.toml: cannot read the file"):
         load_config_template(ConfigSettings(template="tool.toml"), {"here": str(tmp_path)}, "engine x")
 
 

@@ -90,7 +90,7 @@ def test_a_bad_file_is_refused_with_line_and_next_step(text, line, message, tmp_
 
 def test_a_missing_or_binary_file_is_refused(tmp_path):
     (tmp_path / "latin.csv").write_bytes(b"query,value\n\xff,1\n")
-    for name, message in (("none.csv", "cannot be read"), ("latin.csv", "not UTF-8")):
+    for name, message in (("none.csv", "cannot read the file"), ("latin.csv", "not UTF-8")):
         with pytest.raises(InputError, match=message):
             read_values(tmp_path / name)
 

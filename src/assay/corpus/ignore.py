@@ -174,7 +174,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _bound_stars(pattern: str) -> str:
-    """Return an equivalent regex in which only the last `*` of a name backtracks: the first match serves the others.
+    """Return an equivalent regex in which only the last `*` of a name backtracks; others keep their first match.
 
     Otherwise, time grows with the length of a name to the power of the number of `*`.
     """

@@ -171,7 +171,7 @@ _COMMENT: Final = re.compile(r"(?:^|\s)(?:#+|//+!?|/\*+|\*+|--+|;;+)\s+(.*)")
 
 
 def line_comments(code: str) -> str:
-    """Return the comments of some code, joined if they are on consecutive lines; a guess that needs no grammar."""
+    """Return the comments of some code, found without a grammar; comments on consecutive lines are joined."""
     found = [_COMMENT.search(line) for line in code.split("\n")]
     return "\n".join(match[1] if match else "" for match in found)
 

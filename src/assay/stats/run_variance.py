@@ -50,7 +50,7 @@ class RunVariance:
         return t_quantile(1 - alpha / 2, self.df) * math.sqrt(self.variance)
 
     def lucky_reach(self, alpha: float) -> float:
-        """Return the loss that runs of an unchanged engine rarely exceed, even against a lucky baseline.
+        """Return the loss that runs of an unchanged engine rarely exceed, even if the baseline was high by chance.
 
         A baseline in version control never changes, so a test at 2.5 % over all baselines raises false alarms in 20 %
         of the runs against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval,

@@ -459,7 +459,7 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
             ["--reviewer", "m", "--endpoint", "http://x/v1", "--model", "m", "--show-engines"],
             "--show-engines cannot be used with",
         ),
-        (["--reviewer", "ada", "--votes", "none.csv"], "cannot be read"),
+        (["--reviewer", "ada", "--votes", "none.csv"], "cannot read the file"),
         (["--status", "--min-votes", "0"], "--min-votes: expected 1 or more, got 0"),
     ],
 )

@@ -195,7 +195,7 @@ def test_native_refuses_a_file_that_is_too_large(native):
 
 
 def test_native_says_why_a_file_cannot_be_read(tmp_path):
-    with pytest.raises(GoldError, match="cannot be read: No such file") as caught:
+    with pytest.raises(GoldError, match="cannot read the file: No such file") as caught:
         read_source(tmp_path / "none.yaml")
     assert caught.value.hint == "check the path"
 

@@ -203,7 +203,7 @@ def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_p
     with pytest.raises(NotComparableError, match="recorded under matching rule 1") as caught:
         read_baseline(file)
     assert caught.value.hint == f"record it again: assay gate RESULTS --write-baseline {file}"
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read the file"):
         read_baseline(tmp_path / "none.json")
 
 
