@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field
 from itertools import accumulate
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from assay.records import dataclass
 from assay.settings import setting
@@ -50,8 +50,7 @@ class SourceText:
     sha256: str = ""  # digest of the file's bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Lines `start` to `end` of a file; the only chunk of an empty file has lines 1 to 0."""
 
     start: int
@@ -142,7 +141,7 @@ def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]
             last = packed[-1] if packed else None
             if last is not None and last.lines < config.shortest and last.lines + chunk.lines <= config.packed:
                 names = tuple(dict.fromkeys(last.names + chunk.names))
-                packed[-1] = replace(last, end=chunk.end, names=names, signature=" ".join(names))
+                packed[-1] = last._replace(end=chunk.end, names=names, signature=" ".join(names))
             else:
                 packed.append(chunk)
     return tuple(packed)
@@ -173,9 +172,9 @@ def _split(chunk: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> 
             at = min(near, key=lambda line: (cost(line), abs(line - wanted), line))
         else:  # parts of one or two lines
             at = min(max(wanted, start + 1), chunk.end)
-        yield replace(chunk, start=start, end=at - 1)
+        yield chunk._replace(start=start, end=at - 1)
         start = at
-    yield replace(chunk, start=start) if parts > 1 else chunk
+    yield chunk._replace(start=start) if parts > 1 else chunk
 
 
 def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Chunk, ...]:
@@ -183,10 +182,11 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
     for position, definition in enumerate(outline.definitions):
         children.setdefault(definition.parent, []).append(position)
     layout = _DefinitionLayout(outline.definitions, children, config)
+    layout.split_children(-1, 1, len(lines), ())
     settled: list[Chunk] = []
-    for chunk in layout.split_children(-1, 1, len(lines), ()):
+    for chunk in layout.chunks:
         if chunk.kind == "gap" and settled and not any(map(_has_text, lines[chunk.start - 1 : chunk.end])):
-            settled[-1] = replace(settled[-1], end=chunk.end)
+            settled[-1] = settled[-1]._replace(end=chunk.end)
         else:
             settled.append(chunk)
     depths = dict(reversed(outline.breaks))  # the shallowest break of a line wins
@@ -198,8 +198,8 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
 
     packed: list[Chunk] = []
     for whole in settled:
-        for part in _split(whole, config, cost):
-            chunk = part if part.start == whole.start else replace(part, signature="", doc="")
+        for part in _split(whole, config, cost) if whole.lines > config.longest else (whole,):
+            chunk = part if part.start == whole.start else part._replace(signature="", doc="")
             if packed and _fits(packed[-1], chunk, config):
                 packed[-1] = _join(packed[-1], chunk)
             else:
@@ -212,8 +212,9 @@ class _DefinitionLayout:
     definitions: tuple[Definition, ...]
     children: Mapping[int, list[int]]
     config: ChunkConfig
+    chunks: list[Chunk] = field(default_factory=list)
 
-    def split_children(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
+    def split_children(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> None:
         line = start
         for position in self.children.get(parent, ()):
             child = self.definitions[position]
@@ -221,13 +222,13 @@ class _DefinitionLayout:
             if last < first:
                 continue
             if first > line:
-                yield Chunk(line, first - 1, "gap", (), scopes)
-            yield from self.split_definition(position, first, last, scopes)
+                self.chunks.append(Chunk(line, first - 1, "gap", (), scopes))
+            self.split_definition(position, first, last, scopes)
             line = last + 1
         if line <= end:
-            yield Chunk(line, end, "gap", (), scopes)
+            self.chunks.append(Chunk(line, end, "gap", (), scopes))
 
-    def split_definition(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
+    def split_definition(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> None:
         definition = self.definitions[position]
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
         most = self.config.longest if definition.kind in _FUNCTIONS else self.config.whole_class
@@ -239,9 +240,11 @@ class _DefinitionLayout:
             end_of_chunk = self.definitions[members[0]].start - 1
             kind = definition.kind if definition.kind in _FUNCTIONS else "head"
         signature, doc = definition.signature, definition.doc
-        yield Chunk(start, end_of_chunk, kind, tuple(names), scopes, signature, doc, tuple(names.values()))
+        self.chunks.append(
+            Chunk(start, end_of_chunk, kind, tuple(names), scopes, signature, doc, tuple(names.values()))
+        )
         if end_of_chunk < end:
-            yield from self.split_children(position, end_of_chunk + 1, end, (*scopes, definition.name))
+            self.split_children(position, end_of_chunk + 1, end, (*scopes, definition.name))
 
     def _collect_names(self, position: int) -> dict[str, LineSpan]:
         definition = self.definitions[position]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, get_type_hints
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.records import dataclass
-from assay.search.query import find_words, whole_hash
+from assay.search.query import name_parts, whole_hash
 from assay.store.array_file import StringColumn, pack_strings
-from assay.syntax.identifiers import parts, split, stem
+from assay.syntax.identifiers import parts, stem
 from assay.syntax.outline import LineSpan
 
 IntArray = NDArray[np.int32]
@@ -125,7 +125,7 @@ class NameRow(NamedTuple):
 
 def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False, as_written: bool = False) -> NameTable:
     """Split names into stems, or into parts as written, in lowercase."""
-    name_stems = [parts(row.text) if as_written else _stems(row.text) for row in rows]
+    name_stems = [parts(row.text) if as_written else [*map(stem, name_parts(row.text))] for row in rows]
     words = sorted({part for stems in name_stems for part in stems})
     number = {word: i for i, word in enumerate(words)}
     return NameTable(
@@ -138,11 +138,6 @@ def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False, as_written
         np.array([number[part] for stems in name_stems for part in stems], dtype=np.int32),
         tuple(words),
     )
-
-
-@lru_cache(maxsize=20_000)  # the methods of a class share their scope; about 5 MB
-def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(part) for word in find_words(text) for part in split(word))
 
 
 def chunk_text(table: IndexTable, file: int, first: int, last: int) -> str:

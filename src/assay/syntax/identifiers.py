@@ -60,6 +60,8 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U00
 def split(identifier: str) -> tuple[str, ...]:
     """Split an identifier at underscores, case changes and digits into lowercase parts."""
     if identifier.isascii():
+        if identifier.isalpha() and identifier.islower():
+            return (identifier,)
         return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
     identifier = normalize("NFC", identifier)  # NFC: é is one letter, composed or not
     shape = "".join(map(_letter_class, identifier))

@@ -7,7 +7,6 @@ Captures of the queries in `queries/`: `definition.KIND`, `name`, `body`, `doc`,
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,8 +51,7 @@ class OutlineLimits:
 LIMITS = OutlineLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A definition and its lines, including the comments and decorators directly above it."""
 
     name: str
@@ -66,8 +64,7 @@ class Definition:
     parent: int  # index of the enclosing definition, or -1
 
 
-@dataclass(frozen=True, slots=True)
-class LineSpan:
+class LineSpan(NamedTuple):
     start: int
     end: int
 
@@ -128,9 +125,9 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
                 imports.update(dict.fromkeys([_flat(_text(n, source), LIMITS.signature) for n in nodes]))
             elif capture.startswith(_DEFINITION) and "name" in captures and _size(captures["name"][0]):
                 new = _match(pattern, capture.removeprefix(_DEFINITION), nodes[0], captures, source)
-                old = matches.get(new.name.start_byte)
+                old = matches.get(new.name_byte)
                 if old is None or (_size(new.node), -new.pattern) > (_size(old.node), -old.pattern):
-                    matches[new.name.start_byte] = new
+                    matches[new.name_byte] = new
     return Outline(
         _definitions(list(matches.values()), headers, source, grammar),
         tuple(LineSpan(header.start, header.end) for header in headers if header.comment is not None),
@@ -149,13 +146,17 @@ class _Header(NamedTuple):
 
 
 class _DefinitionMatch(NamedTuple):
+    """A match; ordered by position, since names of a file have distinct bytes."""
+
+    start_byte: int
+    before_end: int  # negative position after the last non-blank character of the node, or of a body after it (Dart)
+    name_byte: int
     pattern: int
     kind: str
     node: Node
     name: Node
     body: Node | None
     doc: Node | None
-    end_byte: int  # after the last non-blank character of the node, or of a body after it (Dart)
 
 
 def _header(node: Node, source: bytes, *, comment: bool) -> _Header:
@@ -169,10 +170,12 @@ def _header(node: Node, source: bytes, *, comment: bool) -> _Header:
 
 def _match(pattern: int, kind: str, node: Node, captures: dict[str, list[Node]], source: bytes) -> _DefinitionMatch:
     body, doc = captures.get("body", [None])[0], captures.get("doc", [None])[0]
-    end = node.end_byte if body is None else max(node.end_byte, body.end_byte)
-    while end > node.start_byte and source[end - 1] in _BLANK_BYTES:
+    start, end, name = node.start_byte, node.end_byte, captures["name"][0]
+    if body is not None:
+        end = max(end, body.end_byte)
+    while end > start and source[end - 1] in _BLANK_BYTES:
         end -= 1
-    return _DefinitionMatch(pattern, kind, node, captures["name"][0], body, doc, end)
+    return _DefinitionMatch(start, -end, name.start_byte, pattern, kind, node, name, body, doc)
 
 
 def _size(node: Node) -> int:
@@ -205,51 +208,51 @@ def _definitions(
             start = above.start
         return start, _plain("\n".join(reversed(docs))) if docs else ""
 
-    ordered = sorted(matches, key=lambda match: (match.node.start_byte, -match.end_byte, match.name.start_byte))
+    ordered = sorted(matches)
     definitions: list[Definition] = []
     enclosing: list[tuple[int, int]] = []  # (last byte, position) of the definitions around the next one
     latest: dict[int, int] = {}  # parent -> its latest child, which ends before the next one
     for match in ordered:
-        while enclosing and (enclosing[-1][0] < match.end_byte or ordered[enclosing[-1][1]].node == match.node):
+        node, end_byte = match.node, -match.before_end
+        while enclosing and (enclosing[-1][0] < end_byte or ordered[enclosing[-1][1]].node == node):
             enclosing.pop()
         parent = enclosing[-1][1] if enclosing else -1
         in_container = parent >= 0 and definitions[parent].kind in _CONTAINERS
-        row = match.node.start_point[0] + 1
+        row = node.start_point[0] + 1
         start, doc = header(row)
         if match.doc is not None:
             doc = f"{doc} {_plain(_text(match.doc, source))}".strip()[: LIMITS.doc]
         before = latest.get(parent)
         if before is not None and definitions[before].end >= start > definitions[before].start:
-            definitions[before] = replace(definitions[before], end=start - 1)
+            definitions[before] = definitions[before]._replace(end=start - 1)
         latest[parent] = len(definitions)
         definitions.append(
             Definition(
                 _flat(_text(match.name, source), LIMITS.signature),
                 "method" if match.kind == "function" and in_container else match.kind,
                 start,
-                row + source.count(b"\n", match.node.start_byte, match.end_byte),
+                row + source.count(b"\n", match.start_byte, end_byte),
                 match.name.start_point[0] + 1,
                 _signature(match, source),
                 doc,
                 parent,
             )
         )
-        enclosing.append((match.end_byte, len(definitions) - 1))
+        enclosing.append((end_byte, len(definitions) - 1))
     if grammar in _CLAUSES:
         definitions = _join_clauses(definitions)
     order = sorted(range(len(definitions)), key=lambda i: (definitions[i].start, -definitions[i].end, i))
     if order == list(range(len(definitions))):
         return tuple(definitions)
     new_positions = {old: new for new, old in enumerate(order)} | {-1: -1}
-    return tuple(replace(definitions[i], parent=new_positions[definitions[i].parent]) for i in order)
+    return tuple(definitions[i]._replace(parent=new_positions[definitions[i].parent]) for i in order)
 
 
 def _signature(match: _DefinitionMatch, source: bytes) -> str:
-    start = match.name.start_byte - match.name.start_point[1]
-    if match.body is not None and match.body.start_byte > match.name.end_byte:
-        stop = match.body.start_byte
-    else:
-        newline = source.find(b"\n", match.name.end_byte)
+    start, end = match.name_byte - match.name.start_point[1], match.name.end_byte
+    stop = 0 if match.body is None else match.body.start_byte
+    if stop <= end:
+        newline = source.find(b"\n", end)
         stop = newline if newline >= 0 else len(source)
     return _flat(source[start : min(stop, start + 2 * LIMITS.signature)].decode("utf-8", "replace"), LIMITS.signature)
 
@@ -264,9 +267,9 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
         old = joined[before] if before >= 0 else None
         same = old is not None and old.kind == definition.kind == "function" and old.name == definition.name
         if old is not None and same and definition.start <= old.end + 2 and not definition.doc:
-            joined[before] = replace(old, end=max(definition.end, old.end))
+            joined[before] = old._replace(end=max(definition.end, old.end))
         else:
-            joined.append(replace(definition, parent=parent))
+            joined.append(definition._replace(parent=parent))
             before = last[parent] = len(joined) - 1
         new_positions[position] = before
     return joined
