@@ -131,13 +131,14 @@ def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, 
     return tuple(folded[near] for near in difflib.get_close_matches(word.casefold(), folded, n=most))
 
 
-#: Names of version 0.1 and their names now: flags, actions of commands, keys of assay.toml.
+#: Earlier names and their names now: flags, actions of commands, keys of assay.toml, presets.
 RENAMED: Final = {
     "--as": "--reviewer", "--least": "--min-votes", "--most": "--limit", "--again": "--allow-duplicate",
     "--forget": "--drop-stale", "--fresh": "--no-cache", "--without-pooled": "--exclude-pooled",
     "--forms": "--phrasings", "--way": "--strategy", "--knob": "--param",
     "ask": "query", "look": "show", "looks": "access-log",
     "knobs": "params", "way": "strategy", "forms": "phrasings", "give_up": "max_timeouts",
+    "git-grep": "keywords", "ripgrep-keywords": "keywords",
 }  # fmt: skip
 
 
