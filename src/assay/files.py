@@ -15,27 +15,32 @@ from typing import IO
 from assay.errors import InputError, SetupError
 
 
-def write_atomic(path: Path, data: str | bytes) -> None:
-    with atomic_stream(path) as stream:
+def write_atomic(path: Path, data: str | bytes, *, sync: bool = True) -> None:
+    with atomic_stream(path, sync=sync) as stream:
         stream.write(data.encode("utf-8") if isinstance(data, str) else data)
 
 
 @contextmanager
-def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a stream whose content replaces a file at the end; if the block raises, the old file is kept."""
+def atomic_stream(path: Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a stream whose content replaces a file at the end; if the block raises, the old file is kept.
+
+    Without `sync`, the file may be empty after a power failure: for what can be made again.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as stream:
                 yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
+                if sync:
+                    stream.flush()
+                    os.fsync(stream.fileno())
             mask = os.umask(0o022)
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)
             os.replace(name, path)
-            sync_directory(path.parent)
+            if sync:
+                sync_directory(path.parent)
         except BaseException:
             with suppress(FileNotFoundError):  # already renamed: syncing the directory failed
                 os.unlink(name)

@@ -34,7 +34,7 @@ def kill_at(name: str, number: int) -> None:
                     os.kill(process, signal.SIGKILL)
             yield stream
 
-    store.atomic_stream = dying_stream  # type: ignore[attr-defined]
+    store.atomic_stream = dying_stream  # type: ignore[assignment, attr-defined]
 
 
 if __name__ == "__main__":

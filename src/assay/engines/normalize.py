@@ -85,6 +85,8 @@ class Normalizer:
         """Repair the first k × oversample hits, drop the rest, and return notes on contract violations."""
         given = tuple(hits)
         requested = given[: k * oversample]
+        if len(given) == len(requested) and all(map(self._is_fine, requested)):
+            return NormalizedHits(requested)
         violations: list[_Violation] = []
         hits = tuple([self._repair(hit, violations) for hit in requested])
         counts = Counter((subject, problem) for subject, problem, _ in violations)

@@ -5,6 +5,7 @@ import shutil
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,15 @@ def cell_from_json(row: Mapping[str, Any]) -> CellResult:
 
 def encode_cell(result: CellResult) -> bytes:
     """Return a cell as compressed JSON; nine tenths are line sizes, which compress well."""
-    return zlib.compress(dump(cell_json(result)).encode("utf-8"), 1)
+    row = cell_json(replace(result, lines={}))
+    tables = ",".join([f"{dump(path)}:{_sizes_text(sizes)}" for path, sizes in result.lines.items()])
+    text = ",".join([f"{dump(key)}:{dump(value)}" for key, value in row.items() if key != "lines"])
+    return zlib.compress(f'{{{text},"lines":{{{tables}}}}}'.encode(), 1)
+
+
+@lru_cache(maxsize=512)  # the cells of a sweep name the same files
+def _sizes_text(sizes: tuple[int, ...]) -> str:
+    return dump(sizes)
 
 
 def decode_cell(data: bytes) -> CellResult:

@@ -152,7 +152,7 @@ def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigErr
     for name, data in files.items():
         path = directory / name
         remove_leftovers(path.parent, path.name)
-        write_atomic(path, data)
+        write_atomic(path, data, sync=False)  # `assay score --write` makes them again
     for pattern in _OPTIONAL_FILES:
         for path in sorted(directory.glob(pattern)):
             if path.relative_to(directory).as_posix() not in files:
