@@ -62,6 +62,7 @@ def timed_command(command: Sequence[str], directory: Path, environment: Mapping[
     """Run a command and return its wall and processor time; raise Unavailable if it fails."""
     before, start = os.times(), time.perf_counter()
     variables = {**os.environ, **(environment or {})}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run(command, cwd=directory, env=variables, capture_output=True, text=True, check=False)
     wall, after = time.perf_counter() - start, os.times()
     if done.returncode > 1:  # 1 is a verdict

@@ -7,11 +7,8 @@ questions). Every run is the whole command as people type it, reports included, 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -22,7 +19,7 @@ from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets
-from benchmarks.pages import Section, Unavailable, table
+from benchmarks.pages import Section, Unavailable, table, timed_command
 
 PACKAGES: Final = (
     "flask==3.1.0", "werkzeug==3.1.3", "jinja2==3.1.5", "click==8.1.8", "requests==2.32.3",
@@ -155,19 +152,8 @@ class _Bench:
         """Time one command."""
         (self.folder / "assay.toml").write_text(text)
         shutil.rmtree(self.folder / "results", ignore_errors=True)
-        before, start = os.times(), time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-m", "assay", "run", "--jobs", "2"],
-            cwd=self.folder,
-            env={**os.environ, "ASSAY_CACHE_DIR": str(self.folder / cache)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        wall, after = time.monotonic() - start, os.times()
-        if done.returncode:
-            raise Unavailable(f"assay run failed: {done.stderr[-500:]}")
-        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        command = [sys.executable, "-m", "assay", "run", "--jobs", "2"]
+        took = timed_command(command, self.folder, {"ASSAY_CACHE_DIR": str(self.folder / cache)})
         cells = json.loads((self.folder / "results" / "timings.json").read_text())["cells"]
         kept = sum("earlier" in cell["reason"] and "side" not in cell["reason"] for cell in cells)
-        return Cost(wall, cpu, len(cells), kept)
+        return Cost(took.wall, took.cpu, len(cells), kept)
