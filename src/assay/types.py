@@ -387,6 +387,7 @@ class AnalysisPlan:
     family: tuple[str, ...] = ()  # compared engines; empty: every candidate except the baseline
     cluster: str = "auto"  # independent sampling unit: auto, repository, intent or tag:NAME
     tables: tuple[str, ...] = ()  # additional tables: matrix, bootstrap, forest, ranks
+    auto_level: bool = False  # measures by lines become measures by file if an engine returns no lines
 
     @property
     def primary(self) -> str:

@@ -38,6 +38,31 @@ def test_drafts_come_first_and_get_no_check_mark(drafts, capsys):
     assert "run `assay gold review` before you trust a number" in (drafts / "results/RESULTS.md").read_text()
 
 
+LINES = SMALL | {
+    "gold.yaml": re.sub(r"primary: \[(thing\d+\.py)\]", r'primary: ["\1:4-5"]', GOLD_WITHOUT_SPLITS),
+    "assay.toml": '[run]\ngold = "gold.yaml"\n',
+    "paths.py": "def search(query, k):\n    return [f'thing{at}.py' for at in range(k)]\n",
+}
+
+
+def test_engine_without_lines_is_measured_by_file(tmp_path_factory, tmp_path, monkeypatch, capsys):
+    engine = "mine=python:paths:search"
+    made = finish(tmp_path_factory.mktemp("lines"), LINES, "run", "--quiet", "--no-times", "--engine", engine)
+    root = copy_finished(made, tmp_path, monkeypatch)
+    for command in (["score"], ["score", "results", "--margin", "0.1"]):
+        out = call(capsys, *command)[1]
+        assert ", by file (nDCG@10)" in out.splitlines()[0]
+        assert "  ! Measured by file, as mine returns no lines" in out
+    assert '"auto_level": true' in (root / "results/run.json").read_text()
+    by_lines = call(capsys, "score", "--level", "lines")[1]
+    assert ", by lines (nDCG@10)" in by_lines
+    assert "! mine returns no lines: use --level file" in by_lines
+    assert main(["run", "--quiet", "--no-times", "--engine", "builtin", "--out", "other"]) == 0
+    assert ", by lines (nDCG@10)" in capsys.readouterr()[0].splitlines()[0]
+    compared = call(capsys, "compare", "results", "other")[1]
+    assert ", by file (nDCG@10)" in compared
+
+
 def test_loss_on_the_card_can_be_pasted(drafts, capsys):
     for name in (f"{LONG}q3", f"{LONG}q3"[:-1] + "3…"):
         assert call(capsys, "show", "results", name)[0] == 0

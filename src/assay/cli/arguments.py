@@ -149,7 +149,9 @@ _PLAN_FLAGS = {
     ),
     "primary": flag("--primary M", "Base verdicts on this measure"),
     "level": flag(
-        "--level LEVEL", "Measure by file or by lines [default: as the gold set needs]", choices=("file", "lines")
+        "--level LEVEL",
+        "Measure by file or by lines [default: as gold set and engines allow]",
+        choices=("file", "lines"),
     ),
     "baseline": flag("--baseline ENGINE", "Compare the other engines with this one"),
     "margin": flag("--margin X", "Set the equivalence margin [default: 0.02]", type=float),

@@ -280,7 +280,7 @@ class _Parser(ArgumentParser):
     """Parser that raises ConfigError and, unlike argparse, accepts optional positionals after flags."""
 
     def __init__(self, *, add_help: bool = True, **keywords: object) -> None:
-        super().__init__(add_help=False, formatter_class=_HelpFormatter, **keywords)  # type: ignore[arg-type]
+        super().__init__(add_help=False, allow_abbrev=False, formatter_class=_HelpFormatter, **keywords)  # type: ignore[arg-type]
         if add_help:
             self.add_argument("-h", "--help", action="help", help="Show this help and exit")
 

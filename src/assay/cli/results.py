@@ -29,7 +29,7 @@ from assay.engines.runfile import parse_trec
 from assay.errors import AssayError, ConfigError, EngineError, InputError
 from assay.experiment import lock_directory
 from assay.experiment.records.directory import HTML, is_run
-from assay.experiment.spec.analysis_plan import analysis_plan_of, default_baseline
+from assay.experiment.spec.analysis_plan import analysis_plan_of, default_baseline, settle_level
 from assay.files import read_utf8, write_atomic
 from assay.gold.build import query_hash
 from assay.gold.formats.beir_trec import read_qrels
@@ -268,7 +268,7 @@ def _compare(args: Namespace) -> _Compared:
     reject_flags(args, "two runs", "all_pairs", "bootstrap", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_run_access(args, new, "compare")
-    plan = plan_for(new, args)
+    plan = settle_level(plan_for(new, args), old, new)
     require_comparable(old, new)
     before, after = gather((old,), plan.measures, args.first), gather((new,), plan.measures, args.second)
     comparison = compare_evidence(before, after, plan, args.engine)

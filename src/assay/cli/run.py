@@ -38,7 +38,7 @@ from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
 from assay.experiment.spec import Spec, check, override, with_engines
-from assay.experiment.spec.analysis_plan import analysis_plan_of, match_names, split_names
+from assay.experiment.spec.analysis_plan import analysis_plan_of, match_names, settle_level, split_names
 from assay.experiment.spec.engine_entries import (
     BUILTIN,
     Settings,
@@ -52,7 +52,7 @@ from assay.experiment.spec.spec import resolve_level
 from assay.gold.load import load_gold
 from assay.gold.split import SEALED, select
 from assay.report.explorer.excerpts import PagePlan
-from assay.report.gate_checks import Threshold, judge_gate, parse_threshold, threshold_measures
+from assay.report.gate_checks import judge_gate, parse_threshold, threshold_measures
 from assay.report.publish import WrittenRun, publish, require_parquet
 from assay.report.query_scores import gather, stability, stability_blocks
 from assay.report.render.document import Block, Code, Document, Paragraph, table
@@ -204,7 +204,7 @@ def _run(args: Namespace, spec: Spec, suite: Suite, *, keep: bool = False) -> in
         if not keep:
             completed.results.finish()
         runs.append(completed.run)
-    missed = _check_thresholds(thresholds, runs, spec) if thresholds else []
+    missed = _check_thresholds(args.require, runs, spec.out) if thresholds else []
     data = {"missed_thresholds": missed} if thresholds else {}
     if args.repeat:
         _report_repeats(args, runs, spec, data)
@@ -317,7 +317,7 @@ def _is_code(path: str) -> bool:
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapping[str, object]) -> None:
-    primary = spec.analysis_plan().primary
+    primary = settle_level(analysis_plan_of(runs[0]), *runs).primary
     scores = gather(runs, (primary,), spec.out)
     engines = [stability(scores, name, primary) for name in real_engines(scores)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines, **more}
@@ -325,10 +325,11 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
     info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` evaluates them together")
 
 
-def _check_thresholds(thresholds: Sequence[Threshold], runs: Sequence[Run], spec: Spec) -> list[str]:
-    plan = spec.analysis_plan()
-    measures = dict.fromkeys((plan.primary, *threshold_measures(thresholds, spec.k)))
-    scores = gather(runs, tuple(measures), spec.out)
+def _check_thresholds(rules: Sequence[str], runs: Sequence[Run], out: str) -> list[str]:
+    plan = settle_level(analysis_plan_of(runs[0]), *runs)
+    thresholds = [parse_threshold(text, level_of(plan.primary)) for text in rules]
+    measures = dict.fromkeys((plan.primary, *threshold_measures(thresholds, runs[0].k)))
+    scores = gather(runs, tuple(measures), out)
     gate = judge_gate(scores, plan, thresholds, None, engine=None, strict=False)
     return [f"{check.what}: {check.detail}" for check in gate.checks if check.kind == "floor" and not check.passed]
 

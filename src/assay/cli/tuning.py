@@ -25,7 +25,7 @@ from assay.experiment.corpora import CorpusTexts, Missing, load_suite
 from assay.experiment.execution import run_spec
 from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.spec import Spec, make_engines, override
-from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan
+from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan, settle_level
 from assay.experiment.spec.assay_toml import locate_error, read_table
 from assay.experiment.spec.engine_entries import retained_engines
 from assay.experiment.spec.spec import resolve_level
@@ -59,7 +59,7 @@ def ablate_command(args: Namespace) -> int:
     ledger = _open_ledger(args, spec)
     suite, notes = _select_queries(args, spec, suite, "ablations", allow_test=True)
     run, steps = _measure_parts(args, base, parts, suite)
-    plan = base.spec.analysis_plan()
+    plan = settle_level(base.spec.analysis_plan(), run)
     result = tuning_report.ablation_result(run, plan, base.name, steps, notes)
     _save_run(args, run, base.spec, suite)
     data = tuning_report.ablation_json(result)
@@ -93,7 +93,7 @@ def tune_command(args: Namespace) -> int:
     ledger = _open_ledger(args, spec)
     suite, notes = _select_queries(args, spec, suite, "tuning", allow_test=False)
     run = _run_varied(args, grid, suite)
-    plan = grid.analysis_plan()
+    plan = settle_level(grid.analysis_plan(), run)
     report = tuning_report.tune_report(run, plan, engine, points, settings.partitions, notes)
     _save_run(args, run, grid, suite)
     data = tuning_report.tune_json(report)

@@ -51,7 +51,7 @@ _WIDTH: Final = 80
 #: The length to which names are shortened at most.
 _SHORTEST: Final = 6
 #: Where a warning may end on a card.
-_CLAUSE: Final = re.compile(r"[;:] | \((?!\d*\.\d)|, such as ")
+_CLAUSE: Final = re.compile(r"[;:.] | \((?!\d*\.\d)|, such as ")
 _LEAST_CLAUSE: Final = 21  # characters: it names more than an engine
 #: An engine of one of two runs.
 _SIDE: Final = re.compile(r"(?P<engine>.+) \((?P<run>.+)\)")
@@ -526,10 +526,9 @@ def _losses(decision: Decision, show: str) -> str:
     worst = decision.largest_losses
     if not worst:
         return ""
+    losses = [f"{_shorten(loss.query, 54)} {_signed(loss.difference, 2)}" for loss in worst]
+    listed = [f"Largest losses: {', '.join(losses[:shown])}" for shown in range(len(losses), 0, -1)]
     command = f"   ({show} {worst[0].query})" if show else ""
-    for shown in range(len(worst), 0, -1):
-        text = ", ".join(f"{_shorten(loss.query, 54)} {_signed(loss.difference, 2)}" for loss in worst[:shown])
-        for tail in (command, ""):
-            if len(f"Largest losses: {text}{tail}") <= _WIDTH - 2 and (tail or shown == 1 or not show):
-                return f"Largest losses: {text}{tail}"
-    return ""
+    # several losses, with the command if it fits; else one loss
+    several, one = [f"{text}{tail}" for tail in (command, "") for text in listed[:-1]], f"{listed[-1]}{command}"
+    return next((text for text in (*several, one, listed[-1]) if len(text) <= _WIDTH - 2), "")

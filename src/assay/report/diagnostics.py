@@ -46,14 +46,14 @@ def find_diagnostics(scored: ScoredRun) -> tuple[Diagnostic, ...]:
 
 def _levels(scored: ScoredRun) -> Iterator[Diagnostic]:
     """Yield diagnostics of engines without lines, and of gold sets that differ in level."""
-    if level_of(scored.primary) != "file":
-        tested = set(candidates(scored.run, scored.plan))
-        for engine in scored.run.engines:
-            hits = [hit for ranking in engine.rankings for hit in ranking.hits]
-            if engine.name in tested and hits and all(hit.start is None for hit in hits):
-                sentence = f"{engine.name} returns no lines: use --level file."
-                step = "This gold set is measured by lines, and a path alone matches no target."
-                yield Diagnostic("paths only", (engine.name,), sentence, step, {"hits": len(hits)})
+    by_file = level_of(scored.primary) == "file"
+    if not by_file or (scored.plan.auto_level and scored.run.suite.level == "lines"):
+        for name in without_lines(scored.run):
+            sentence = f"{name} returns no lines: use --level file."
+            if by_file:
+                sentence = f"Measured by file, as {name} returns no lines; --level lines forces lines."
+            step = "A path alone matches no target with lines."
+            yield Diagnostic("paths only", (name,), sentence, step, {})
         return
     by_lines = [gold.name for gold in scored.run.suite.golds if gold.level == "lines"]
     if by_lines and len(by_lines) < len(scored.run.suite.golds):

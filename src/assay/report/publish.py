@@ -13,7 +13,7 @@ from assay.errors import ConfigError, SetupError, install_hint
 from assay.experiment.records import directory as layout
 from assay.experiment.records import lock_directory, read_earlier_run, write_run
 from assay.experiment.records.merge import RetainedEngine, comparability_of, merge_runs
-from assay.experiment.spec.analysis_plan import BASELINE
+from assay.experiment.spec.analysis_plan import BASELINE, settle_level
 from assay.files import remove_leftovers, write_atomic
 from assay.processes.forks import forked
 from assay.report.analysis import analyze_scored
@@ -79,6 +79,7 @@ def publish(
 
 
 def _with_plan(run: Run, plan: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
+    plan = settle_level(plan, run)
     names = [engine.name for engine in run.engines]
     known = {*names, *run.header.skipped}
     plan = replace(plan, family=tuple(name for name in plan.family if name in known) or plan.family)

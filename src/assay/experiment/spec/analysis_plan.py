@@ -45,8 +45,27 @@ def analysis_plan_of(run: Run) -> AnalysisPlan:
     """Return the analysis plan of a run; the default plan if the run declares none."""
     names = [engine.name for engine in run.engines]
     tested = [engine.name for engine in run.engines if engine.role == "candidate"]
-    baseline = default_baseline(tested, names)
-    return run.header.analysis_plan or AnalysisPlan(make_measures(run.k, None, (), run.suite.level), baseline)
+    measures = make_measures(run.k, None, (), run.suite.level)
+    plan = AnalysisPlan(measures, default_baseline(tested, names), auto_level=True)
+    return settle_level(run.header.analysis_plan or plan, run)
+
+
+def settle_level(plan: AnalysisPlan, *runs: Run) -> AnalysisPlan:
+    """Return the plan, by file if its level is automatic and an engine under test returns no lines.
+
+    A path alone matches no target with lines: by lines such an engine would lose by its granularity.
+    """
+    from assay.scoring import parse_measure
+
+    if not plan.auto_level or parse_measure(plan.primary).level == "file" or not any(map(without_lines, runs)):
+        return plan
+    return replace(plan, measures=make_measures(runs[0].k, None, ()))
+
+
+def without_lines(run: Run) -> tuple[str, ...]:
+    """Return the engines under test that return results, but never lines."""
+    hits = {e.name: [h for ranking in e.rankings for h in ranking.hits] for e in run.engines if e.role == "candidate"}
+    return tuple(name for name, found in hits.items() if found and all(hit.start is None for hit in found))
 
 
 def change_plan(
@@ -70,6 +89,7 @@ def change_plan(
         named = at_level(measures, chosen) if measures else () if level else plan.measures
         first = at_level([primary], chosen)[0] if primary else None if level else plan.primary
         changes["measures"] = make_measures(k, first, named, chosen)
+        changes["auto_level"] = False
     return replace(plan, **changes)
 
 

@@ -70,6 +70,7 @@ class Spec:
     tables: tuple[str, ...] = ()  # of TABLE_NAMES
     out: str = "results"
     references: bool = True  # add random, keywords and oracle
+    auto_level: bool = False  # the level was resolved from the gold sets, with the usual measures
     engines: Mapping[str, Settings] = field(default_factory=dict)
     variants: Mapping[str, Variant] = field(default_factory=dict)
     sweeps: Mapping[str, Sweep] = field(default_factory=dict)
@@ -119,10 +120,20 @@ class Spec:
         family = resolve_family(self.family, names, baseline)
         if not family and BASELINE in self.engines and baseline != BASELINE:  # named, so no mere reference
             family = tuple(name for name in tested if name != baseline)
-        return AnalysisPlan(measures, baseline, self.margin, self.alpha, self.seed, family, self.cluster, self.tables)
+        return AnalysisPlan(
+            measures,
+            baseline,
+            self.margin,
+            self.alpha,
+            self.seed,
+            family,
+            self.cluster,
+            self.tables,
+            self.auto_level,
+        )
 
 
-_OTHER_FIELDS = {*TABLES, "only", "file", "files", "locations", "_entries"}
+_OTHER_FIELDS = {*TABLES, "auto_level", "only", "file", "files", "locations", "_entries"}
 #: The keys of [run], [variants.NAME] and [sweeps.NAME].
 KEYS = tuple(f.name for f in fields(Spec) if f.name not in _OTHER_FIELDS)
 VARIANT_KEYS = tuple(f.name for f in fields(Variant))
@@ -156,7 +167,14 @@ def resolve_level(
     """Return `spec` with the level of the gold sets for "auto", and with measures of flags at that level by default."""
     level = suite.level if spec.level == "auto" else spec.level
     named = at_level([primary] if primary else [], level) or (spec.primary,)
-    return replace(spec, level=level, primary=named[0], measures=at_level(measures or (), level) or spec.measures)
+    usual = spec.level == "auto" and not (primary or measures or spec.primary or spec.measures)
+    return replace(
+        spec,
+        level=level,
+        primary=named[0],
+        measures=at_level(measures or (), level) or spec.measures,
+        auto_level=spec.auto_level or usual,
+    )
 
 
 def check(spec: Spec) -> Spec:
