@@ -192,3 +192,15 @@ def test_enclosing_never_gives_a_constant():
     found = find_enclosing(table, 3, 3)
     assert found is not None
     assert found.name == "A"
+
+
+def test_exported_class_and_getter_have_their_own_names():
+    text = (
+        "module.exports = class Application {\n  use (fn) { return this }\n}\n"
+        "exports.Shop = class Store { buy () {} }\n"
+        "module.exports = function createApp() { return 1 }\n"
+        "defineGetter(req, 'protocol', function protocol(){ return 1 })\n"
+    )
+    for grammar in ("javascript", "typescript"):
+        names = [symbol.name for symbol in extract_symbols("app.js", text, grammar)]
+        assert names == ["Application", "Application.use", "Shop", "Shop.buy", "createApp", "protocol"]

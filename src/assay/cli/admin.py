@@ -45,9 +45,9 @@ def init_command(args: Namespace) -> None:
     text, drafts, sources = starter_gold(corpus)
     write_atomic(gold, text)
     write_atomic(config, starter_config())
-    origins = {"history": "commits", "docs": "documents", "rules": "messages", "comments": "comments", "names": "names"}
-    counts = ", ".join(f"{count} from {origins[how]}" for how, count in sources.items())
-    few = f"Fewer than {DraftRules.count} drafts: this code and its history have no more. Add your own queries."
+    origins = {"history": "commits", "docs": "documents", "rules": "messages and tests"}
+    counts = ", ".join(f"{count} from {origins.get(how, how)}" for how, count in sources.items())
+    few = f"Fewer than {DraftRules.count} drafts: add your own queries, or `assay gold mine` with looser rules."
     blocks: list[Block | str] = [
         f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
         *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),

@@ -104,3 +104,42 @@ def test_drafts_are_marked_questions_that_do_not_copy_comments(tmp_path):
     assert 'where does the error "the basket has no lines" come from?' in {query.headline for query in queries}
     assert all(query.headline.endswith("?") for query in queries)
     assert not any(is_copied(query.headline, SHOP) for query in queries)
+
+
+SERVER = """\
+var app = exports = module.exports = {};
+defineGetter(req, 'host', function host(){
+  var trust = this.app.get('trust proxy fn');
+  var value = this.get('X-Forwarded-Host');
+  if (!value || !trust(this.connection.remoteAddress)) value = this.get('Host');
+  return value;
+});
+"""
+TITLES = """\
+describe('req', function(){
+  describe('.host', function(){
+    it('should ignore X-Forwarded-Host if proxy not trusted', function(){})
+    it('should work', function(){})
+  })
+})
+"""
+
+
+def test_title_of_a_test_is_a_question_about_the_function_that_its_groups_name(tmp_path):
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test/req.js").write_text(TITLES)
+    text = drafts_text(tmp_path, request__js=SERVER)
+    assert "where do we ignore X-Forwarded-Host if proxy not trusted?" in text
+    assert "work" not in text.replace("working", "")
+
+
+def test_values_in_a_message_are_left_out(tmp_path):
+    steps = "".join(f"\tstep({number})\n" for number in range(9))
+    body = 'return fmt.Errorf("cli: accepts at most %d arg(s), received %d", n, len(args))\n'
+    text = drafts_text(tmp_path, main__go=f"package main\n\nfunc Check(n int) error {{\n{steps}\t{body}}}\n")
+    assert 'accepts at most … arg(s), received …\\" come from?' in text
+
+
+def drafts_text(folder, **files):
+    drafts(folder, **files)
+    return starter_gold(open_corpus(CorpusSpec("path", str(folder))))[0]

@@ -13,9 +13,19 @@ from assay.gold.code_index import CodeIndex, DefinitionRef, SampleSize, is_perip
 from assay.gold.mining.docs import ABSTRACT, mine_docs
 from assay.gold.mining.history import names_target, rank_history
 from assay.gold.mining.intake import MAX_LEAKAGE, MIN_TARGET_LINES, Intent, normalize
-from assay.gold.mining.questions import VERBS, is_query_length, lower_first, stands_alone, word_set
+from assay.gold.mining.questions import (
+    VERBS,
+    QueryTextRules,
+    base_form,
+    gerund,
+    is_query_length,
+    lower_first,
+    stands_alone,
+    weight,
+    word_set,
+)
 from assay.gold.mining.rewording import reword
-from assay.gold.query_properties import copied_share, is_copied, leakage, longest_run
+from assay.gold.query_properties import copied_share, is_copied, leakage, line_comments, longest_run
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content_words, is_idle, is_prose, split_sentences, strip_leading_name
@@ -30,12 +40,16 @@ class DraftRules:
     comments: float = 0.34  # maximum share of questions from reworded comments, which read less well than others
     similar: float = 0.5  # share of common stems from which two questions count as the same
     message: range = range(3, 11)  # words of a message
+    values: int = 3  # maximum values in a message
+    constant: int = 3  # minimum words between them
     copied: float = 0.67  # maximum share of a reworded comment's words in the comment
     run: int = 3  # maximum consecutive words of a reworded comment in the comment
     commented: int = 8  # minimum lines of a definition with a reworded comment, from its name; shorter ones do little
     longest: int = 200  # lines of a target
     known: float = 0.5  # minimum share of a document's words in the target
-    alike: int = 4  # maximum functions that contain all words of a reworded comment
+    title: int = 4  # minimum content words of a test title
+    titled: float = 0.6  # minimum share of the words of a test title in the target
+    alike: int = 4  # maximum functions that contain all words of a reworded comment or test title
 
 
 #: Words that refer to the text around a sentence.
@@ -62,7 +76,13 @@ _ENVIRONMENT: Final = re.compile(
 )
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)'|`([^`\n]+)`")
 #: The constant beginning of a message, complete in itself: up to its end, a colon or a full stop.
-_COMPLETE: Final = re.compile(r"^([^%{}\\\"'`:;.()]*[^\s%{}\\\"'`:;.(),])(?:$|: |:$|; |\.(?:\s|$)|\\n)")
+_COMPLETE: Final = re.compile(
+    r"^((?:[^%{}\\\"'`:;.()]|\(s\)|\w'\w)*(?:[^\s%{}\\\"'`:;.(),]|\(s\)))(?:$|: |:$|; |\.(?:\s|$)|\\n)"
+)
+#: The name of a package or a function before a message.
+_PREFIX: Final = re.compile(r"^[\w./()]+: (?=.* )")
+#: A value in a message, in the formats of C, Python, Rust, JavaScript and Ruby.
+_VALUE: Final = re.compile(r"[\\\"'`]*(?:%[-+#0-9.]*[a-zA-Z]|[$#]?\{[^{}]*\})[\\\"'`]*")
 #: A rule that the code enforces, in words that need no quotes.
 _RULE: Final = re.compile(
     r"\w.* (?:must|cannot|can't|can only|may only|may not|should"
@@ -71,7 +91,8 @@ _RULE: Final = re.compile(
 #: Words of complete messages; texts without them are mostly prefixes of another error.
 _TELLING: Final = re.compile(
     r"\b(?:not|no|cannot|can't|could|couldn't|failed|fails?|unable|invalid|un\w+ed|unknown|must|only|already|missing"
-    r"|required|expected|too|never|should|exceed\w*|illegal|ambiguous|multiple|duplicate|mismatch|disabled|closed)\b",
+    r"|requir\w+|accepts|exactly|(?:at )?(?:most|least)|\w+n't|expected"
+    r"|too|never|should|exceed\w*|illegal|ambiguous|multiple|duplicate|mismatch|disabled|closed)\b",
     re.IGNORECASE,
 )
 #: Methods of errors; the code that raises them is elsewhere.
@@ -85,6 +106,15 @@ _FAILURES: Final = word_set("bad cannot could error expected failed invalid unab
 _TEMPLATE: Final = stem_all(
     word_set("where what how which code come do does error warning log enforce handle support makes prevents")
 )
+#: The title of a test or of a group of tests in JavaScript and Ruby.
+_TEST_TITLE: Final = re.compile(
+    r"(?P<indent>\s*)(?P<word>describe|context|suite|it|test|specify)(?:\.\w+)?[ (]\s*"
+    r"(?P<quote>['\"`])(?P<title>.+?)(?<!\\)(?P=quote)"
+)
+_TEST_GROUPS: Final = word_set("describe context suite")
+_GROUP_NAME: Final = re.compile(r"^[.#]?([A-Za-z_$][\w$]*[!?]?)\s*(?:\(.*)?$")
+#: Verbs of test titles that say too little about the code.
+_NO_TITLE: Final = word_set("work be have pass get use do make test try support accept take")
 _AFTER: Final = 3  # lines of a statement in which its message is looked for
 
 
@@ -110,8 +140,9 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
         texts.extend([] if known else [words])
         return not known
 
+    tests = _interleave(i for i in test_intents(code) if not _is_tooling(i))
     for turn in range(DraftRules.per_target):
-        for intent in (*history, *documents, *messages[:capped], *comments, *messages[capped:]):
+        for intent in (*history, *documents, *tests, *messages[:capped], *comments, *messages[capped:]):
             key = intent.targets[0].anchor, turn
             if len(drafts) < count and key not in drafts and is_new(intent):
                 drafts[key] = intent
@@ -158,7 +189,12 @@ def message_intents(code: CodeIndex) -> Iterator[Intent]:
         for number in range(1, len(lines) + 1):
             text, question = _ask_message(lines, number)
             ref = code.definition_at(path, number) if text and texts.count(text.casefold()) == 1 else None
-            if ref is None or ref.name in _DESCRIBES_ERROR or ref.names[0].endswith(("Error", "Exception")):
+            if (
+                ref is None
+                or ref.definition.kind not in ("function", "method")
+                or ref.name in _DESCRIBES_ERROR
+                or ref.names[0].endswith(("Error", "Exception"))
+            ):
                 continue
             target = code.anchor(ref) if _can_be_target(code, ref) else None
             copied = is_copied(question, ref.definition.doc)
@@ -175,7 +211,14 @@ def _ask_message(lines: Sequence[str], number: int) -> tuple[str, str]:
     for pattern, question in _MESSAGES:
         found = pattern.search(line)
         string = found and _STRING.search("\n".join(lines[number - 1 : number - 1 + _AFTER]), found.start())
-        message = _plain_message(next(filter(None, string.groups()))) if string else ""
+        written = _PREFIX.sub("", next(filter(None, string.groups()))) if string else ""
+        message = _plain_message(written)
+        if not message and (values := _VALUE.findall(written)):
+            message = _plain_message(_VALUE.sub("…", written)) if len(values) <= DraftRules.values else ""
+            constant = max((part.strip() for part in message.split("…")), key=lambda part: len(part.split()))
+            if len(constant.split()) >= DraftRules.constant and _TELLING.search(message):
+                return constant, question.format(message)
+            continue
         if message and _RULE.match(message) and "error" in question:
             return message, f"where do we enforce that {lower_first(message)}?"
         if message and _TELLING.search(message):
@@ -213,6 +256,75 @@ def _is_test(code: CodeIndex, ref: DefinitionRef) -> bool:
             return True
         position = definition.parent
     return False
+
+
+def test_intents(code: CodeIndex) -> Iterator[Intent]:
+    """Yield a question for each test title in JavaScript or Ruby whose groups name one definition of the project."""
+    intents = list(_title_intents(code))
+    asked: dict[str, set[str]] = {}
+    for intent in intents:
+        asked.setdefault(normalize(intent.text), set()).add(intent.targets[0].anchor)
+    fitting = [intent for intent in intents if len(asked[normalize(intent.text)]) == 1]
+    yield from sorted(fitting, key=lambda intent: -weight(intent.text))  # the most specific first
+
+
+def _title_intents(code: CodeIndex) -> Iterator[Intent]:
+    for path, file in sorted(code.files.items()):
+        groups: list[tuple[int, str]] = []  # indentation and title
+        for number, line in enumerate(file.text.split("\n") if is_peripheral(path) else (), 1):
+            found = _TEST_TITLE.match(line)
+            if found is None:
+                continue
+            indent, title = len(found["indent"]), found["title"]
+            groups = [group for group in groups if group[0] < indent]
+            if found["word"] in _TEST_GROUPS:
+                groups.append((indent, title))
+                continue
+            question = _ask_title(title)
+            ref = _named_by(code, [title for _, title in groups]) if question else None
+            target = code.anchor(ref) if ref is not None and _can_be_target(code, ref) else None
+            if question is None or ref is None or target is None:
+                continue
+            words = stem_all(parts(" ".join(content_words(question)))) - _TEMPLATE
+            if (
+                len(words & code.stems_of(ref)) >= max(2, DraftRules.titled * len(words))
+                and weight(question) >= DraftRules.title
+                and code.count_containing(words & code.stems_of(ref)) <= DraftRules.alike
+                and not names_target(question, ref)
+                and not is_copied(question, f"{ref.definition.doc}\n\n{line_comments(code.text(ref))}")
+                and leakage(question, (target,)) < MAX_LEAKAGE
+            ):
+                yield Intent(question, (target,), ItemOrigin("rules", f"the test on line {number} of {path}"))
+
+
+def _ask_title(title: str) -> str | None:
+    """Turn the title of a test into a question; return None if it does not say what the code does."""
+    plain = re.sub(r"^should (?:also )?|\\(?=['\"])", "", title).strip(" .")
+    negated = re.match(r"(?:not|never|(?:does|do)(?: not|n't)) (\w+)(.*)", plain)
+    first, _, rest = (negated[1], "", negated[2].strip()) if negated else plain.partition(" ")
+    verb = base_form(first.lower())
+    if verb not in VERBS - _NO_TITLE or not rest or not is_query_length(plain) or not stands_alone(plain):
+        return None
+    if not is_prose(plain, QueryTextRules.most) or (not negated and title.startswith(first) and verb == first.lower()):
+        return None
+    return f"where do we avoid {gerund(verb)} {rest}?" if negated else f"where do we {verb} {rest}?"
+
+
+def _named_by(code: CodeIndex, groups: Sequence[str]) -> DefinitionRef | None:
+    """Return the only function or class that the titles of test groups name, the innermost first."""
+    for at in range(len(groups) - 1, -1, -1):
+        named = _GROUP_NAME.match(groups[at])
+        same = code.by_name.get(name_key(named[1]), ()) if named else ()
+        refs = [ref for ref in same if code.can_be_target(ref) and ref.name == named[1]] if named else []
+        outer = {title.strip(".#:").lower() for title in groups[:at]}
+        inside = [
+            ref for ref in refs if outer & {PurePosixPath(ref.path).stem.lower(), *map(str.lower, ref.names[:-1])}
+        ]
+        scoped = [ref for ref in refs if any(f"{scope}.{ref.name}" in code.text(ref).split("\n")[0] for scope in outer)]
+        for chosen in (refs, inside, scoped):
+            if len(chosen) == 1:
+                return chosen[0]
+    return None
 
 
 def comment_intents(code: CodeIndex) -> Iterator[Intent]:

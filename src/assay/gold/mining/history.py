@@ -48,6 +48,7 @@ from assay.gold.mining.questions import (
     is_query_length,
     rate_wording,
     stands_alone,
+    weight,
     word_set,
 )
 from assay.gold.query_properties import is_copied, leakage, line_comments
@@ -82,6 +83,7 @@ class HistoryRules:
     named: float = 0.75  # minimum share if the text names another definition, which then may be what it is about
     spelled: int = 5  # minimum letters of a stem that must occur in the code,
     vocabulary: int = 1_000  # if the code has this many stems
+    unnamed: int = 5  # minimum content words of a text that lost the name of its target
     specific: int = 3  # minimum stems of the text without identifiers and verbs for any change
 
 
@@ -94,6 +96,12 @@ _SQUASHED: Final = re.compile(r"\(#(\d+)\)\s*$")
 #: Dotted names, calls, names with underscores or inner capitals.
 _IDENTIFIER: Final = re.compile(
     r"\b\w+(?:[.:#]+\w+)+(?:\(\))?|\b\w+\(\)|\b\w*[a-z0-9]_\w+|\b\w*[a-z][A-Z]\w*|\b\w+=\w*|\b[A-Z]+_[A-Z_]+\b"
+)
+#: A dotted name or call with its preposition: the question can do without it.
+_NAMED: Final = re.compile(
+    r"\s+(?:in|for|of|on|from|to|into|with|(?:when )?using|via|by|inside)\s+(?:the\s+)?"
+    r"(?:\w+(?:[.:#]+\w+)+(?:\(.*?\))?|\w+\(.*?\))(?:(?:/|,\s*|\s+(?:and|or)\s+)\w+(?:[.:#]+\w+)+(?:\(.*?\))?)*"
+    r"(?:\s+(?:usage|calls?|method|function))?(?=\s|$)"
 )
 _BOT: Final = re.compile(r"\[bot\]|\b(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper)\b", re.IGNORECASE)
 
@@ -215,13 +223,18 @@ def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[st
     lines = message.body.split("\n") if commit.id in merged else [commit.subject, *message.body.split("\n")]
     title = strip_subject(strip_kind(lines[0]))
     first = next(split_sentences("\n".join(lines[1:])), "")
-    text = next((text for text in (title, first) if _describes_behavior(text)), None)
+    text = next((text for text in (title, first) if _describes_behavior(_without_names(text))), None)
     if text is None or is_trivial(lines[0]) or is_internal(title):
         return None
     squashed = _SQUASHED.search(commit.subject)
     number = next((n for n in pull.groups() if n), "") if pull else squashed[1] if squashed else ""
     source = f"commit {commit.id[:10]}" + (f", pull request {number}" if number else "")
     return _Subject(commit, text, source)
+
+
+def _without_names(text: str) -> str:
+    plain = _NAMED.sub("", text)
+    return plain if plain != text and _describes_behavior(plain) and weight(plain) >= HistoryRules.unnamed else text
 
 
 def _describes_behavior(text: str) -> bool:
@@ -242,7 +255,8 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
         and code.can_be_target(ref)
         and not ref.name.startswith("__all")
     }
-    question = change_question(subject.text)
+    text = _without_names(subject.text)
+    question = change_question(text)
     if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(changes):
         return None
     inner = {ref: change for ref, change in refs.items() if not any(other.is_inside(ref) for other in refs)}
@@ -264,7 +278,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
         or len(shared) < HistoryRules.shared
         or share < least
         or ((alike := code.count_containing(shared)) > HistoryRules.alike and len(changes) > 1)
-        or names_target(subject.text, main)
+        or names_target(text, main)
         or (share < HistoryRules.named and _names_definition(code, subject.text))
         or not _has_identifiers(code, subject.text, main)
         or is_copied(question, f"{main.definition.doc}\n\n{line_comments(code.text(main))}")

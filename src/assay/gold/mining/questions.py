@@ -275,9 +275,9 @@ def _is_note(subject: str) -> bool:
 
 def _ask_change(subject: str) -> str | None:
     if (avoided := _AVOID.match(subject)) and avoided[1].lower() in VERBS:
-        return f"where do we avoid {_gerund(avoided[1].lower())} {avoided[2]}?"
+        return f"where do we avoid {gerund(avoided[1].lower())} {avoided[2]}?"
     if (forbidden := _SHOULD_NOT.match(subject)) and forbidden[2] in VERBS:
-        return f"what keeps {lower_first(forbidden[1])} from {_gerund(forbidden[2])} {forbidden[3]}?"
+        return f"what keeps {lower_first(forbidden[1])} from {gerund(forbidden[2])} {forbidden[3]}?"
     if should := _SHOULD_DO.match(subject):
         verb, _, rest = should[2].partition(" ")
         return f"what makes {lower_first(should[1])} {base_form(verb)} {rest}?"
@@ -352,7 +352,7 @@ def rate_wording(question: str) -> float:
     return few + next((penalty for start, penalty in _PENALTIES if question.startswith(start)), 0.0)
 
 
-def _gerund(verb: str) -> str:
+def gerund(verb: str) -> str:
     if re.fullmatch(r"[^aeiou]*[aeiou][bdgklmnprt]", verb):
         return f"{verb}{verb[-1]}ing"
     return f"{verb[:-1] if verb.endswith('e') and not verb.endswith('ee') else verb}ing"

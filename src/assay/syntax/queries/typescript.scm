@@ -20,9 +20,32 @@
   left: (member_expression property: (_) @name)
   right: [
     (arrow_function body: (_) @body)
-    (function_expression body: (_) @body)
-    (generator_function body: (_) @body)
+    (function_expression !name body: (_) @body)
+    (generator_function !name body: (_) @body)
   ]) @definition.function
+
+((assignment_expression
+  left: (member_expression property: (_) @name)
+  right: [
+    (function_expression name: (_) body: (_) @body)
+    (generator_function name: (_) body: (_) @body)
+  ]) @definition.function
+  (#not-eq? @name "exports"))
+
+; `module.exports = function createServer() ...`
+((assignment_expression
+  left: (member_expression property: (_) @callee)
+  right: [
+    (function_expression name: (_) @name body: (_) @body)
+    (generator_function name: (_) @name body: (_) @body)
+  ]) @definition.function
+  (#eq? @callee "exports"))
+
+; `defineGetter(request, 'protocol', function protocol() ...)`
+(arguments
+  (string)
+  .
+  (function_expression name: (_) @name body: (_) @body) @definition.function)
 
 (export_statement
   "default" @name
@@ -44,7 +67,17 @@
 
 (assignment_expression
   left: (member_expression property: (_) @name)
-  right: (class body: (_) @body)) @definition.class
+  right: (class !name body: (_) @body)) @definition.class
+
+((assignment_expression
+  left: (member_expression property: (_) @name)
+  right: (class name: (_) body: (_) @body)) @definition.class
+  (#not-eq? @name "exports"))
+
+((assignment_expression
+  left: (member_expression property: (_) @callee)
+  right: (class name: (_) @name body: (_) @body)) @definition.class
+  (#eq? @callee "exports"))
 
 (export_statement
   "default" @name
