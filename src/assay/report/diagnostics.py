@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from assay.experiment.spec.analysis_plan import without_lines
 from assay.report.render.formatting import SHOWN, clip
 from assay.report.results_file import Diagnostic
 from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_leader, failed_engines, level_of, pick
