@@ -42,6 +42,10 @@ def init_command(args: Namespace) -> None:
         if path.exists():
             raise ConfigError("file already exists", file=path, hint="remove it and repeat `assay init`, or edit it")
     corpus = open_corpus(parse_spec(str(Path(args.folder))))
+    info(
+        args,
+        f"drafting queries from commits, documents, tests and messages of {len(corpus.files)} files ...",
+    )
     text, drafts, sources = starter_gold(corpus)
     write_atomic(gold, text)
     write_atomic(config, starter_config())

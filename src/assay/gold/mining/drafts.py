@@ -1,4 +1,4 @@
-"""Draft queries for a new gold set: from commits, documents, error messages and reworded comments."""
+"""Draft queries for a new gold set: from commits, documents, titles of tests and error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from assay.errors import SetupError
 from assay.gold.code_index import CodeIndex, DefinitionRef, SampleSize, is_peripheral, name_key, stem_all
-from assay.gold.mining.docs import ABSTRACT, mine_docs
+from assay.gold.mining.docs import mine_docs
 from assay.gold.mining.history import names_target, rank_history
 from assay.gold.mining.intake import MAX_LEAKAGE, MIN_TARGET_LINES, Intent, normalize
 from assay.gold.mining.questions import (
@@ -24,11 +24,10 @@ from assay.gold.mining.questions import (
     weight,
     word_set,
 )
-from assay.gold.mining.rewording import reword
-from assay.gold.query_properties import copied_share, is_copied, leakage, line_comments, longest_run
+from assay.gold.query_properties import is_copied, leakage, line_comments
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import content_words, is_idle, is_prose, split_sentences, strip_leading_name
+from assay.syntax.prose import content_words, is_prose
 from assay.types import Span, Target
 
 
@@ -36,20 +35,15 @@ class DraftRules:
     count: int = 30  # results from fewer queries are unreliable
     fewest: int = 5  # with fewer, names of definitions are used too
     per_target: int = 3  # maximum drafts with the same first target
-    messages: float = 0.34  # share of questions about messages, which any text search answers; more if all else is used
-    comments: float = 0.34  # maximum share of questions from reworded comments, which read less well than others
     similar: float = 0.5  # share of common stems from which two questions count as the same
     message: range = range(3, 11)  # words of a message
     values: int = 3  # maximum values in a message
     constant: int = 3  # minimum words between them
-    copied: float = 0.67  # maximum share of a reworded comment's words in the comment
-    run: int = 3  # maximum consecutive words of a reworded comment in the comment
-    commented: int = 8  # minimum lines of a definition with a reworded comment, from its name; shorter ones do little
     longest: int = 200  # lines of a target
     known: float = 0.5  # minimum share of a document's words in the target
     title: int = 4  # minimum content words of a test title
     titled: float = 0.6  # minimum share of the words of a test title in the target
-    alike: int = 4  # maximum functions that contain all words of a reworded comment or test title
+    alike: int = 4  # maximum functions that contain all words of a test title that the target contains
 
 
 #: Words that refer to the text around a sentence.
@@ -97,9 +91,8 @@ _TELLING: Final = re.compile(
 )
 #: Methods of errors; the code that raises them is elsewhere.
 _DESCRIBES_ERROR: Final = word_set("Error error message String __str__ __repr__ to_s fmt toString description")
-_CONSTRUCTORS: Final = word_set("__init__ __new__ constructor initialize new New init")
 _OPEN_ENDS: Final = word_set(
-    "a an and as at be by for from got in is not of on or that the to with was has have are were be been should must"
+    "a an and as at be been but by for from got in is not of on or that the to with was has have are were should must"
 )
 _FAILURES: Final = word_set("bad cannot could error expected failed invalid unable unexpected unknown")
 #: Stems of words that templates add.
@@ -112,25 +105,21 @@ _TEST_TITLE: Final = re.compile(
     r"(?P<quote>['\"`])(?P<title>.+?)(?<!\\)(?P=quote)"
 )
 _TEST_GROUPS: Final = word_set("describe context suite")
-_GROUP_NAME: Final = re.compile(r"^[.#]?([A-Za-z_$][\w$]*[!?]?)\s*(?:\(.*)?$")
+_GROUP_NAME: Final = re.compile(r"^(?:\w+\.)*[.#]?([A-Za-z_$][\w$]*[!?]?)=?\s*(?:\(.*)?$")
 #: Verbs of test titles that say too little about the code.
 _NO_TITLE: Final = word_set("work be have pass get use do make test try support accept take")
 _AFTER: Final = 3  # lines of a statement in which its message is looked for
 
 
 def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Intent, ...]:
-    """Return up to `count` drafts from commits, documents, messages and comments; from names if these are too few."""
+    """Return up to `count` drafts from commits, documents, tests and messages; from names if these are too few."""
     try:
         history = rank_history(code)
     except SetupError:
         history = []
     history = [i for i in history if not (_is_tooling(i) or _is_about_test(code, i))]
     documents = [i for i in mine_docs(code, SampleSize(count, count)).intents if _fits(code, i)]
-    messages, capped = (
-        _interleave(i for i in message_intents(code) if not _is_tooling(i)),
-        int(DraftRules.messages * count),
-    )
-    comments = _interleave(i for i in comment_intents(code) if not _is_tooling(i))[: int(DraftRules.comments * count)]
+    messages = _interleave(i for i in message_intents(code) if not _is_tooling(i))
     drafts: dict[tuple[str, int], Intent] = {}
     texts: list[frozenset[str]] = []
 
@@ -142,7 +131,7 @@ def draft_queries(code: CodeIndex, count: int = DraftRules.count) -> tuple[Inten
 
     tests = _interleave(i for i in test_intents(code) if not _is_tooling(i))
     for turn in range(DraftRules.per_target):
-        for intent in (*history, *documents, *tests, *messages[:capped], *comments, *messages[capped:]):
+        for intent in (*history, *documents, *tests, *messages):
             key = intent.targets[0].anchor, turn
             if len(drafts) < count and key not in drafts and is_new(intent):
                 drafts[key] = intent
@@ -229,11 +218,12 @@ def _ask_message(lines: Sequence[str], number: int) -> tuple[str, str]:
 def _plain_message(text: str) -> str:
     """Return the constant beginning of an error message, or "" if it is unsuitable for a question."""
     match = _COMPLETE.match(text)
-    start = match[1].strip() if match else ""
+    start = match[1].strip(" !<>=-") if match else ""
     words = start.split()
     if (
         len(words) not in DraftRules.message
         or words[-1].lower() in _OPEN_ENDS
+        or words[0] in ("is", "are", "was", "has", "and", "or", "of")
         or words[-1][0].isdigit()
         or not is_prose(start, len(start))
     ):
@@ -325,41 +315,6 @@ def _named_by(code: CodeIndex, groups: Sequence[str]) -> DefinitionRef | None:
             if len(chosen) == 1:
                 return chosen[0]
     return None
-
-
-def comment_intents(code: CodeIndex) -> Iterator[Intent]:
-    """Yield a question for each comment that can be reworded and that describes one definition only."""
-    asked: Counter[str] = Counter()
-    intents: list[Intent] = []
-    for ref in filter(code.can_be_target, code.definitions):
-        if ref.definition.kind not in ("function", "method") or ref.name in _CONSTRUCTORS:
-            continue
-        text = code.documentation(ref)
-        sentence = next(split_sentences(text), "")
-        if code.files[ref.path].language == "go":
-            sentence = strip_leading_name(sentence, ref.name)
-        question = reword(sentence) if sentence and not is_idle(sentence) else None
-        if question is None:
-            continue
-        asked[normalize(question)] += 1
-        target = code.anchor(ref) if _can_be_target(code, ref) else None
-        known = stem_all(parts(" ".join(content_words(question)))) & code.stems_of(ref)
-        if (
-            target is not None
-            and ref.definition.end - ref.definition.name_line + 1 >= DraftRules.commented
-            and is_query_length(question)
-            and stands_alone(sentence)
-            and not names_target(question, ref)
-            and copied_share(question, ref.definition.doc) <= DraftRules.copied
-            and longest_run(question, ref.definition.doc) <= DraftRules.run
-            and leakage(question, (target,)) < MAX_LEAKAGE
-            and len(known) > 1
-            and code.count_containing(known) <= DraftRules.alike
-            and not ABSTRACT.search(code.text(ref))
-        ):
-            source = f"the comment on line {ref.definition.start} of {ref.path}"
-            intents.append(Intent(question, (target,), ItemOrigin("comments", source)))
-    return (intent for intent in intents if asked[normalize(intent.text)] == 1)
 
 
 def name_intents(code: CodeIndex) -> list[Intent]:
