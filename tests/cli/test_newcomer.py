@@ -57,10 +57,34 @@ def test_engine_without_lines_is_measured_by_file(tmp_path_factory, tmp_path, mo
     by_lines = call(capsys, "score", "--level", "lines")[1]
     assert ", by lines (nDCG@10)" in by_lines
     assert "! mine returns no lines: use --level file" in by_lines
+    above = call(capsys, "score", "--full")[1].splitlines()
+    assert "nDCG@10 by lines" not in above[0]
+    assert not any("--full)" in line for line in above)
+    assert main(["run", "--quiet", "--no-times", "--engine", "two=python:paths:search"]) == 0
+    assert "replaced the rankings of mine; to keep both runs, pass another --out" in capsys.readouterr()[1]
     assert main(["run", "--quiet", "--no-times", "--engine", "builtin", "--out", "other"]) == 0
     assert ", by lines (nDCG@10)" in capsys.readouterr()[0].splitlines()[0]
     compared = call(capsys, "compare", "results", "other")[1]
     assert ", by file (nDCG@10)" in compared
+
+
+def test_abbreviated_flag_is_an_error(drafts, capsys):
+    assert call(capsys, "run", "--eng", "builtin")[0] == 2
+    assert "hint: did you mean '--engine'?" in call(capsys, "run", "--eng", "builtin")[2]
+
+
+def test_engine_without_results_is_told_what_to_do(drafts, capsys):
+    out = call(capsys, "run", "--no-times", "--engine", "mine=command:true {query}", "--out", "none")[1]
+    assert "  Next: split the query into words, or compare with --engine ripgrep-keywords" in out.splitlines()
+
+
+def test_thresholds_are_for_the_engine_and_not_for_its_baseline(drafts, capsys):
+    engines = ("--engine", "random", "--engine", "builtin")
+    assert main(["run", "--quiet", "--no-times", "--out", "two", *engines]) == 0
+    capsys.readouterr()
+    err = call(capsys, "gate", "two", "--require", "Hit@5>=0.999", "--full")
+    assert "builtin: Hit@5 by file >= 0.999" in err[1]
+    assert "random: Hit@5" not in err[1]
 
 
 def test_loss_on_the_card_can_be_pasted(drafts, capsys):

@@ -64,7 +64,7 @@ def emit_results(
         shown.append(Code("\n".join(query_lines(case, results.decision.candidate.name))))
     notes = (skipped_note(results.rows), "" if args.full else references_line(results))
     shown += [Paragraph(note, "quiet") for note in notes if note and not args.quiet]
-    emit(args, Document("", (*shown, run_card(results.decision, directory))), data)
+    emit(args, Document("", (*shown, run_card(results.decision, directory, full=args.full))), data)
 
 
 _MEASURE_ROWS: Final = 6  # with the card, the output has at most 15 lines

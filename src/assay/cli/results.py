@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ from assay.report.query_scores import gather
 from assay.report.render.document import Block, Document, Heading, Paragraph, table
 from assay.report.report_sections import unpooled_section
 from assay.report.results_file import results_json
-from assay.report.scored_run import failed_engines, pick
+from assay.report.scored_run import failed_engines, measure_text, pick
 from assay.report.show import ShownEngine, find_query, no_query, show_document, show_json, show_query
 from assay.scoring import parse_measure, score
 from assay.stats import (
@@ -145,7 +146,7 @@ def _score_run_files(args: Namespace) -> None:
         for row, values in zip(rows, cells, strict=True)
     }
     data = {"schema": "assay/compare/1", **asdict(comparison), "scores": means, "decision": decision.to_json()}
-    emit(args, Document("", (*blocks, card(decision, show="", more=" with --full"))), data)
+    emit(args, Document("", (*blocks, card(decision, show="", more=" above" if args.full else " with --full"))), data)
 
 
 def _count_changed(run: Run, gold: GoldSet) -> int:
@@ -228,7 +229,11 @@ def compare_command(args: Namespace) -> int:
         if args.out:
             means = {row.engine: row.mean for row in comparison.means if row.measure == comparison.primary}
             write_atomic(Path(args.out), resampled_csv(pairs, means))
-    emit(args, Document("", (*details, card(compared.decision, show=show, more=" with --full"))), data)
+    emit(
+        args,
+        Document("", (*details, card(compared.decision, show=show, more=" above" if args.full else " with --full"))),
+        data,
+    )
     return EngineError.exit_code if comparison.failed else 0
 
 
@@ -379,6 +384,8 @@ def plan_command(args: Namespace) -> None:
         size = f"{pluralize(args.repositories or 1, 'repository', 'repositories')} of {args.queries or 20:g} queries"
     basis = f"{source}; {100 * plan.power:g}% power at α = {plan.alpha:g}, one comparison."
     shown = "no difference" if plan.mde_now is None else f"differences of {one_digit(plan.mde_now)} or more"
+    if args.sd is None and plan.mde_now is not None:
+        shown += ", by simulation; the figure of the card assumes normal means"
     emit_blocks(args, plan.sentence, (basis, f"{size} can detect {shown}."), {"schema": "assay/plan/1", **asdict(plan)})
 
 
@@ -414,8 +421,11 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
         cluster=plan.cluster,
         icc=args.icc,
     )
-    pair = f"{engine} − {baseline} on {plan.primary} in {directory}"
-    return sample, f"From {pair}; standard deviation of the paired differences: {sample.sd:.2g} per query"
+    pair = f"{engine} − {baseline} on {measure_text(plan.primary)} in {directory}"
+    spread = f"{sample.sd:.2g} per query"
+    if sample.icc_source != "pilot":  # the assumed variance between repositories is not in the pilot's differences
+        spread = f"{sample.sd * math.sqrt(1 - sample.icc):.2g} per query here, {sample.sd:.2g} across repositories"
+    return sample, f"From {pair}; standard deviation of the paired differences: {spread}"
 
 
 def read_run_files(qrels: Path, files: Sequence[Path]) -> tuple[Run, tuple[str, ...]]:

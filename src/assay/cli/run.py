@@ -294,6 +294,9 @@ def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Map
     results = written.results
     json = {**results_json(results), **data} if args.json else {}
     emit_results(args, written.scored, results, str(directory), (), json)
+    if written.replaced:
+        names = ", ".join(written.replaced)
+        warn(f"{directory}: this run replaced the rankings of {names}; to keep both runs, pass another --out")
     info(args, f"written to {directory / written.results.decision.report}")
     _suggest_code(args, written.scored.run)
 

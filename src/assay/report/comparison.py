@@ -29,6 +29,7 @@ from assay.report.scored_run import (
     family_of,
     few_queries,
     mark_synthetic,
+    measure_text,
     notes_on,
     pick,
     reference_warnings,
@@ -469,15 +470,17 @@ def comparison_document(comparison: Comparison | AllPairs) -> Document:
     if comparison.secondary:
         level = comparison.secondary[0].interval.level
         cells = [
-            [row.measure, _row_name(comparison, row), difference_text(row.difference, row.interval)]
+            [measure_text(row.measure), _row_name(comparison, row), difference_text(row.difference, row.interval)]
             for row in comparison.secondary
         ]
         blocks += [Heading("Other measures"), table(["Measure", "Engine", f">Difference ({level:.0%} CI)"], cells)]
     if len(judged) != 1:
-        return Document(f"{comparison.primary} {comparison.label}", tuple(blocks))
+        return Document(f"{measure_text(comparison.primary)} {comparison.label}", tuple(blocks))
     row = judged[0]
     return Document(
-        f"{row.engine} against {row.baseline} on {row.measure}: {row.summary}", tuple(blocks), verdict_tone(row)
+        f"{row.engine} against {row.baseline} on {measure_text(row.measure)}: {row.summary}",
+        tuple(blocks),
+        verdict_tone(row),
     )
 
 

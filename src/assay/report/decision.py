@@ -44,6 +44,7 @@ _WORDING: Final[Mapping[Outcome, tuple[str, Tone, str, str]]] = {
     "failed": ("✗", "bad", "{reason}{of}", ""),
     "single engine": ("·", "plain", "{a} scores {mean}{scope}", ""),
 }
+_SILENT: Final = "returned no results for any query"
 #: Outcomes whose headline does not say which engine is the better one.
 _UNORDERED: Final = ("inconclusive", "equivalent", "not inferior")
 #: Columns of a card.
@@ -296,7 +297,7 @@ def _outcome(
         if failed > FAILED_SHARE * asked or name in comparison.failed:
             return "failed", f"{name} failed on {f'{failed} of {asked} queries' if failed < asked else 'every query'}"
         if name in silent:
-            return "failed", f"{name} returned no results for any query"
+            return "failed", f"{name} {_SILENT}"
     if row is None or row.verdict is None:
         return "single engine", "there is no second engine"
     if row.identical:
@@ -382,10 +383,11 @@ def _last_line(decision: Decision, place: str, more: str) -> str:
     return f"! {text if len(text) <= width else clauses[-1] if clauses else _shorten(text, width)}{tail}"
 
 
-def run_card(decision: Decision, directory: str) -> Card:
+def run_card(decision: Decision, directory: str, *, full: bool = False) -> Card:
     name = shlex.quote(directory)
     argument = "" if name == "results" else f" {name}"
-    return card(decision, show=f"assay show {name}", place=directory, more=f": assay score{argument} --full")
+    more = " above" if full else f": assay score{argument} --full"
+    return card(decision, show=f"assay show {name}", place=directory, more=more)
 
 
 def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDTH) -> str:
@@ -487,10 +489,15 @@ def p_text(p: float | None) -> str:
 def _evidence_lines(decision: Decision, show: str) -> list[str]:
     """Return the line of the scope, and one of: the reason, the other engines, the largest losses."""
     if decision.difference is None or decision.outcome == "failed":
-        return [f"Scope: {decision.scope}"] if decision.scope else []
+        advice = "Next: split the query into words, or compare with --engine ripgrep-keywords"
+        return [
+            *([f"Scope: {decision.scope}"] if decision.scope else []),
+            *([advice] if decision.reason.endswith(_SILENT) else []),
+        ]
     sentences = [f"Scope: {decision.scope}"]
     if decision.wins or decision.losses:
-        sentences.append(p_text(decision.p))
+        adjusted = decision.p is not None and decision.comparisons > 1 and "correcting" not in decision.reason
+        sentences.append(p_text(decision.p) + (f" (Holm, {decision.comparisons} comparisons)" if adjusted else ""))
     reason = decision.reason
     if reason and decision.others and decision.p is not None and "correcting" in reason:
         sentences[-1] += f" after correcting for {decision.comparisons} comparisons"

@@ -10,7 +10,16 @@ import numpy as np
 from assay.experiment.spec.analysis_plan import without_lines
 from assay.report.render.formatting import SHOWN, clip
 from assay.report.results_file import Diagnostic
-from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_leader, failed_engines, level_of, pick
+from assay.report.scored_run import (
+    SAME_MEAN,
+    ScoredRun,
+    candidates,
+    choose_leader,
+    failed_engines,
+    level_of,
+    measure_text,
+    pick,
+)
 from assay.scoring import parse_measure, ranking_codes
 from assay.settings import get_key
 from assay.stats.records import one_digit
@@ -205,9 +214,9 @@ def _lead_within_noise(
     yield Diagnostic(
         "within noise",
         (leader, *near_names),
-        f"{leader} leads on {scored.primary}, but {which} are worse by less than the margin of {scored.plan.margin:g} "
-        f"or not significantly worse: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} "
-        f"variants is {shows}.",
+        f"{leader} leads on {measure_text(scored.primary)}, but {which} are worse by less than the margin of "
+        f"{scored.plan.margin:g} or not significantly worse: {_join_names(near_names)}. {behind}; the MDE "
+        f"between two of {len(names)} variants is {shows}.",
         "Choose by cost, or add queries: `assay plan --detect 0.05` computes how many.",
         {
             "leader": leader,
@@ -229,8 +238,8 @@ def _selection_bias(
     yield Diagnostic(
         "best of many",
         (leader,),
-        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {scored.primary} on the queries used to choose "
-        f"it. The best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
+        f"{leader} is the best of {many} engines: {bias.apparent:.3f} {measure_text(scored.primary)} on the queries "
+        f"used to choose it. The best engine on one half of the queries scores {bias.honest:.3f} on the other half.",
         "Report the lower number, or choose with `assay tune` on dev queries and measure the choice on test queries.",
         {"apparent": bias.apparent, "honest": bias.honest, "engines": many, "queries": values.shape[1]},
     )

@@ -28,7 +28,7 @@ from assay.report.query_scores import (
 )
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
 from assay.report.render.formatting import clip, count, signed_ends
-from assay.report.scored_run import FAILED_SHARE, engines_under_test, labeled_measure, notes_on, pick
+from assay.report.scored_run import FAILED_SHARE, engines_under_test, labeled_measure, measure_text, notes_on, pick
 from assay.scoring import parse_measure
 from assay.scoring.match import MATCHING_RULE
 from assay.scoring.measures import default_level
@@ -157,13 +157,15 @@ def judge_gate(
     if engine and engine not in names:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"use one of: {', '.join(names)}")
     gated = (engine,) if engine else engines_under_test(new)
+    # the baseline is not what a threshold is for
+    required = tuple(name for name in gated if name != plan.baseline) or gated
     sides = _Sides(old, new)
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     dead = comparison.failed if comparison else ()
     uncompared = f"{NOT_COMPARED}: every query failed"
     checks = [
         *_check_engines(sides, gated),
-        *(check for threshold in thresholds for check in _check_threshold(new, plan, threshold, gated)),
+        *(check for threshold in thresholds for check in _check_threshold(new, plan, threshold, required)),
         *(_check_comparison(row, plan, strict, sides) for row in rows),
         *(GateCheck("failures", f"{name}: compared", False, 4, uncompared) for name in dead),
         *(_check_counterparts(old, new, gated, plan, engine) if old else ()),
@@ -318,7 +320,7 @@ def _check_comparison(row: ComparisonRow, plan: AnalysisPlan, strict: bool, side
 
 
 def _title(row: ComparisonRow) -> str:
-    return f"{row.engine} against {row.baseline} on {row.measure}"
+    return f"{row.engine} against {row.baseline} on {measure_text(row.measure)}"
 
 
 def _check_counterparts(
@@ -378,15 +380,15 @@ def gate_summary(gate: Gate, show: str) -> Document:
     more = len(gate.changes) - 1
     lines += [f"and {count(more, 'more corpus', 'more corpora')} changed (--full)"] if more > 0 else []
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), *map(Paragraph, lines)]
-    return Document("", (*blocks, *_ending(gate, show)))
+    return Document("", (*blocks, *_ending(gate, show, " with --full")))
 
 
-def _ending(gate: Gate, show: str) -> list[Block]:
+def _ending(gate: Gate, show: str, more: str) -> list[Block]:
     """Return the card, without changes of the corpus that are listed above it, and the outcome as the last line."""
     blocks: list[Block] = []
     if gate.decision:
         warnings = tuple(warning for warning in gate.decision.warnings if warning not in gate.changes)
-        blocks.append(card(replace(gate.decision, warnings=warnings), show=show, more=" with --full"))
+        blocks.append(card(replace(gate.decision, warnings=warnings), show=show, more=more))
     return [*blocks, Paragraph(_gate_title(gate), "bad" if gate.exit_code else "good")]
 
 
@@ -411,7 +413,7 @@ def gate_document(gate: Gate, show: str = "") -> Document:
         blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
     blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
     blocks += trend_blocks(gate)
-    return Document("", (*blocks, *_ending(gate, show)))
+    return Document("", (*blocks, *_ending(gate, show, " above")))
 
 
 def trend_blocks(gate: Gate) -> list[Block]:

@@ -44,6 +44,7 @@ class WrittenRun:
     scored: ScoredRun
     results: Results
     kept: tuple[str, ...] = ()  # retained engines
+    replaced: tuple[str, ...] = ()  # engines whose rankings were only in the earlier run
 
 
 def publish(
@@ -75,7 +76,9 @@ def publish(
         files, problem = _make_files(results, scored, parquet=parquet, page=page)
         write_run(run, directory)
         _write_files(directory, files, problem)
-    return WrittenRun(run, scored, results, merged.kept)
+    tested = [engine.name for engine in before.engines if engine.role == "candidate"] if before else []
+    replaced = tuple(name for name in tested if name in merged.stale)
+    return WrittenRun(run, scored, results, merged.kept, replaced)
 
 
 def _with_plan(run: Run, plan: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:

@@ -22,7 +22,7 @@ from assay.report.render.document import (
 from assay.report.render.formatting import clip, count, difference_text, mean_text, p_text, repository_names
 from assay.report.results_file import AdversaryStats, Results, results_json
 from assay.report.rows_file import HASH_DIGITS, corpora_hash, row_blocks
-from assay.report.scored_run import FEW_QUERIES, ScoredRun, level_of, mark_synthetic, rank_measure
+from assay.report.scored_run import FEW_QUERIES, ScoredRun, level_of, mark_synthetic, measure_text, rank_measure
 from assay.scoring import parse_measure
 from assay.scoring.score import without_pooled
 from assay.stats.compare import EXPLORATORY
@@ -37,7 +37,7 @@ _QUERY_WIDTH = 66
 
 def document(results: Results) -> Document:
     """Return the decision and every section of a run."""
-    return Document(results.suite, (card(results.decision), *section_blocks(results)))
+    return Document(results.suite, (card(results.decision, show=""), *section_blocks(results)))
 
 
 def section_blocks(results: Results) -> list[Block]:
@@ -71,7 +71,7 @@ def query_lines(scored: ScoredRun, engine: str) -> list[str]:
         scored.values(engine, scored.primary),
         scored.values(engine, rank_measure(scored.primary, scored.run.k)),
     )
-    lines = [f"rank  {scored.primary} of {engine}"]
+    lines = [f"rank  {measure_text(scored.primary)} of {engine}"]
     for i in scored.headline:
         unit = scored.scores.units[i]
         rank = f"{round(1 / ranks[i])}" if ranks[i] > 0 else "–"
@@ -113,7 +113,7 @@ def _few(queries: int) -> str:
 def _repository_means(results: Results) -> list[Block]:
     if results.repositories < 2:
         return []
-    columns = {measure: measure for measure in results.measures}
+    columns = {measure: measure_text(measure) for measure in results.measures}
     cells = {(row.engine, row.measure): f"{row.repository_mean:.3f}" for row in results.comparison.means}
     note = f"Means with each of the {results.repositories} repositories counted once. {_few(results.queries)}"
     return [_engine_table(results, columns, cells, note.strip())]
@@ -141,7 +141,10 @@ def _verdicts(results: Results) -> list[Block]:
     comparison = results.comparison
     if not comparison.failed and not any(row.in_family for row in comparison.rows):
         return []
-    return [Heading(f"Against {comparison.baseline}, on {comparison.primary}"), *comparison_blocks(comparison)]
+    return [
+        Heading(f"Against {comparison.baseline}, on {measure_text(comparison.primary)}"),
+        *comparison_blocks(comparison),
+    ]
 
 
 def _breakdowns(results: Results) -> list[Block]:
@@ -250,7 +253,7 @@ def _low_scores(results: Results) -> list[Block]:
         for row in worst
     ]
     note = f"Worst first, ranks by {level_of(results.comparison.primary)}; all of them are in results.json."
-    columns = ["Query", "Text", f">{results.comparison.primary}", "Expected", "Top three"]
+    columns = ["Query", "Text", f">{measure_text(results.comparison.primary)}", "Expected", "Top three"]
     return [Heading(f"Lowest scores of {results.leader}"), table(columns, rows, note)]
 
 
@@ -296,5 +299,5 @@ def unpooled_section(run: Run, plan: AnalysisPlan, full: Results) -> tuple[list[
         [engine.name, *(f"{of_run[engine.name, measure]:.3f}" for measure in full.measures for of_run in means)]
         for engine in full.engines
     ]
-    columns = ["Engine", *(f">{name}{part}" for name in plan.measures for part in ("", " without"))]
+    columns = ["Engine", *(f">{measure_text(name)}{part}" for name in plan.measures for part in ("", " without"))]
     return [title, Paragraph(sentence), table(columns, rows)], {**facts, "results": results_json(results)}

@@ -17,7 +17,7 @@ from assay.files import read_utf8
 from assay.report.comparison import NOT_COMPARED
 from assay.report.render.document import Block, Cell, Heading, Tone, table
 from assay.report.render.formatting import SHOWN, clip, mean_text, plain
-from assay.report.scored_run import ScoredRun
+from assay.report.scored_run import ScoredRun, measure_text
 from assay.scoring import parse_measure
 from assay.stats.records import Comparison
 from assay.types import OLD_ROLES, EngineRole, EngineRun, Status
@@ -200,7 +200,7 @@ def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str],
         return (float("inf") if value is None else sign * value.mean, row.engine)
 
     others = [measure for measure in measures if measure != primary]
-    columns = ["Engine", f">{primary}", *(f">{measure}" for measure in others), ">Failed", "Verdict"]
+    columns = ["Engine", *(f">{measure_text(measure)}" for measure in (primary, *others)), ">Failed", "Verdict"]
     columns += [">Queries", ">Repositories", ">k", *_ORIGIN]
     measured = sorted((row for row in rows if row.state == "measured"), key=rank)
     lines = [_cells(row, [primary, *others]) for row in measured]

@@ -22,7 +22,7 @@ from assay.report.render.document import (
     table,
 )
 from assay.report.render.formatting import SHOWN, clip, strip_control
-from assay.report.scored_run import level_of
+from assay.report.scored_run import level_of, measure_text
 from assay.scoring import parse_measure, score
 from assay.scoring.match import HitMark, HitMarker, Level, hit_span, is_beside, match_distinct, overlap_of, target_span
 from assay.scoring.score import restrict_run, restrict_suite
@@ -227,7 +227,7 @@ def _value_table(shown: QueryView) -> Table:
     for at, name in enumerate(shown.measures):
         values = [side.values[at] if at < len(side.values) else math.nan for side in shown.sides]
         cells = [f"{value:.3f}" if math.isfinite(value) else "–" for value in values]
-        rows.append([name, *cells, _change(name, values[-1] - values[0])])
+        rows.append([measure_text(name), *cells, _change(name, values[-1] - values[0])])
     if len(shown.sides) == 1:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return table(columns, rows)

@@ -49,6 +49,13 @@ _BACK = "back"  # the value of an answer that returns to the previous item
 #: Words that may be typed instead of a value.
 _WORDS = {"": "", "s": "", "skip": "", "b": _BACK, "back": _BACK}
 _REWORD = "edit"  # replaces the question and accepts it
+#: What `?` prints about the values of a query; labels are explained by their question.
+_HELP = {
+    "accept": "a user would ask this, and the code shown answers it",
+    "reject": "drops the query",
+    "unsure": "leaves the query open",
+    _REWORD: "asks for another question about the same code, and accepts it in place of this one",
+}
 _inputs: Counter[str] = Counter()  # lines read from the terminal
 
 
@@ -148,9 +155,13 @@ def ask_each(
 def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *, reason: str = "") -> VoteInput | None:
     """Read a value, and a reason unless one is given; an empty value skips the item, None ends the dialogue."""
     while True:
-        answer = _ask_line(f"{question} (Enter or s skips, b goes back, q ends): ")
+        answer = _ask_line(f"{question} (Enter or s skips, b goes back, q ends, ? explains): ")
         if answer is None or answer.casefold() in ("q", "quit"):
             return None
+        if answer in ("?", "h", "help"):
+            known = [f"  {value}: {_HELP[value]}" for value in values if value in _HELP]
+            info(args, "\n".join([*known, "  the first letter of a value is enough; every vote is saved at once"]))
+            continue
         if answer.casefold() in _WORDS:
             return VoteInput(item, _WORDS[answer.casefold()], "")
         matches = [value for value in values if value.startswith(answer.casefold())]
