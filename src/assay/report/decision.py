@@ -497,7 +497,7 @@ def _evidence_lines(decision: Decision, show: str) -> list[str]:
     sentences = [f"Scope: {decision.scope}"]
     if decision.wins or decision.losses:
         adjusted = decision.p is not None and decision.comparisons > 1 and "correcting" not in decision.reason
-        sentences.append(p_text(decision.p) + (f" (Holm, {decision.comparisons} comparisons)" if adjusted else ""))
+        sentences.append(f"Adjusted {p_text(decision.p)}" if adjusted else p_text(decision.p))
     reason = decision.reason
     if reason and decision.others and decision.p is not None and "correcting" in reason:
         sentences[-1] += f" after correcting for {decision.comparisons} comparisons"
