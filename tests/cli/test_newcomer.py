@@ -1,13 +1,14 @@
 """What a newcomer tried in the first hour."""
 
 import re
+import subprocess
 
 import pytest
 
 from assay.cli.arguments import COMMANDS
 from assay.cli.main import GROUPS, build_parser, main
 from tests.cli.changing import SMALL, call, gold_of
-from tests.conftest import copy_finished, finish
+from tests.conftest import copy_finished, finish, write_tree
 
 GOLD_WITHOUT_SPLITS = gold_of(["none"] * 10)
 LONG = "the-words-of-a-rather-long-name-of-a-query-0"
@@ -76,6 +77,18 @@ def test_abbreviated_flag_is_an_error(drafts, capsys):
 def test_engine_without_results_is_told_what_to_do(drafts, capsys):
     out = call(capsys, "run", "--no-times", "--engine", "mine=command:true {query}", "--out", "none")[1]
     assert "  Next: split the query into words, or compare with --engine ripgrep-keywords" in out.splitlines()
+
+
+def test_untracked_files_of_the_corpus_are_named(tmp_path, monkeypatch, capsys):
+    root = tmp_path / "shop"
+    write_tree(root, {"thing0.py": SMALL["code/thing0.py"], "thing1.py": SMALL["code/thing1.py"]})
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    subprocess.run(["git", "add", "."], cwd=root, check=True)
+    gold = gold_of(["none"] * 2).replace("{path: code}", "{path: .}")
+    write_tree(root, {"helper.py": "x = 1\n", "gold.yaml": gold})
+    monkeypatch.chdir(root)
+    assert main(["run", "--no-times", "--gold", "gold.yaml", "--engine", "builtin"]) == 0
+    assert "1 untracked file is in the corpus: helper.py; .assayignore leaves files out" in capsys.readouterr()[1]
 
 
 def test_thresholds_are_for_the_engine_and_not_for_its_baseline(drafts, capsys):

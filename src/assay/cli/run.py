@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import cast
@@ -26,8 +27,9 @@ from assay.cli.console import (
 from assay.cli.main import build_parser
 from assay.cli.options import default_results, load_experiment, plan_flags, question_flags, report_plan, split_list
 from assay.corpus.file_types import detect_type, kind_globs
+from assay.corpus.git import git
 from assay.engines.shared_index import INDEX_NOTES, OUTSIDE
-from assay.errors import ConfigError, EngineError
+from assay.errors import ConfigError, EngineError, SetupError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import Missing, load_suite
@@ -290,9 +292,28 @@ def _write_run(
     return written
 
 
+_UNTRACKED = 3  # files that a note names
+
+
+def _note_untracked(args: Namespace, run: Run) -> None:
+    """Name files of a corpus that git does not track, such as a script of an engine, which engines may return."""
+    for gold in run.suite.golds:
+        root = (Path(gold.source).parent if gold.source else Path()) / Path(gold.corpus.value).expanduser()
+        if gold.corpus.kind != "path" or not (root / ".git").exists():
+            continue
+        with suppress(SetupError):
+            listed = git("ls-files", "-z", "--others", "--exclude-standard", cwd=root)
+            paths = sorted(set(os.fsdecode(listed.out).split("\0")) & run.lines[gold.name].keys())
+            if paths:
+                named = ", ".join(paths[:_UNTRACKED]) + (", ..." if len(paths) > _UNTRACKED else "")
+                files = "untracked file is" if len(paths) == 1 else "untracked files are"
+                info(args, f"{len(paths)} {files} in the corpus: {named}; .assayignore leaves files out")
+
+
 def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Mapping[str, object]) -> None:
     results = written.results
     json = {**results_json(results), **data} if args.json else {}
+    _note_untracked(args, written.run)
     emit_results(args, written.scored, results, str(directory), (), json)
     if written.replaced:
         names = ", ".join(written.replaced)

@@ -32,6 +32,8 @@ from assay.types import PRIMARY, AnalysisPlan, Hit, Query, Ranking, Run, Status,
 _BESIDE = "~"
 #: A difference that three digits do not show.
 _SAME = 0.0005
+#: A result whose lines overlap those of a result of the other side.
+_OVERLAPS = "~"
 #: Queries that an error lists.
 _LISTED = 5
 #: Characters of a query in an error.
@@ -267,23 +269,35 @@ def _mark(shown: QueryView, hit: ShownHit) -> tuple[str, Tone]:
 
 def _move(shown: QueryView, hit: ShownHit, *, second: bool) -> str:
     rank = hit.mark.rank
-    if rank is None or hit.other is None:
-        return "" if rank is None else "only" if shown.two_engines else "new" if second else "gone"
+    if rank is None:
+        return ""
+    if hit.other is None:
+        alone = "only" if shown.two_engines else "new" if second else "gone"
+        return _OVERLAPS if _overlaps(shown, hit, second=second) else alone
     moved = hit.other - rank if second else 0
     return f"↑{moved}" if moved > 0 else f"↓{-moved}" if moved < 0 else "=" if second else ""
+
+
+def _overlaps(shown: QueryView, hit: ShownHit, *, second: bool) -> bool:
+    """Return whether a result of the other side has lines in common with a result."""
+    span = hit_span(hit.hit, shown.level)
+    others = shown.sides[0 if second else -1].hits
+    return any(overlap_of(span, hit_span(other.hit, shown.level)) > 0 for other in others)
 
 
 def _legend(shown: QueryView) -> str:
     hits = [hit for side in shown.sides for hit in side.hits]
     first, second = shown.sides[0].name, shown.sides[-1].name
+    sides = enumerate(shown.sides if len(shown.sides) > 1 else ())
+    moves = {_move(shown, hit, second=bool(at)) for at, side in sides for hit in side.hits}
     parts = {
         "✓2: target of grade 2": any(hit.mark.target is not None for hit in hits),
         f"{_BESIDE}: right file, other lines": any(hit.other_lines for hit in hits),
         "✗: adversary": any(hit.mark.adversary is not None for hit in hits),
         "=: repeats a result above": any(hit.mark.rank is None for hit in hits),
         "(1): target already found at rank 1": any(hit.found_at for hit in hits),
-        "only: not in the results of the other engine": shown.two_engines
-        and any(hit.mark.rank is not None and hit.other is None for hit in hits),
+        "only: not in the results of the other engine": "only" in moves,
+        f"{_OVERLAPS}: other lines than an overlapping result of the other side": _OVERLAPS in moves,
         f"↑2: two ranks higher in {second} than in {first}": len(shown.sides) > 1,
     }
     used = [text for text, is_used in parts.items() if is_used]
