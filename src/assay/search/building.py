@@ -17,8 +17,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_bytes
 from assay.digests import code_digest, digest_of
 from assay.errors import CorpusError, SetupError
@@ -27,7 +25,7 @@ from assay.records import dataclass
 from assay.search.analysis import analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
-from assay.search.table import IndexTable, combine_tables, read_table, select_files, table_arrays
+from assay.search.table import IndexTable, combine_tables, read_table, table_arrays
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import INDEX
 from assay.store.store import Store, writer_lock
@@ -78,6 +76,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
     with suppress(IndexFormatError, KeyError, ValueError):
         stats = StatCache.from_columns(read_store(directory / _STATS).arrays)
     corpus = open_corpus(parse_spec(str(root)), memory=stats)
+    read = _version(directory)
     table, notes = _read_stored(directory)
     changed = 0
     if table is None or is_stale(table, corpus):
@@ -85,7 +84,8 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
             failure: SetupError | None = None
             try:
                 stack.enter_context(writer_lock(directory, what="index", variable="ASSAY_INDEX_DIR"))
-                table, notes = _read_stored(directory)  # another process may have refreshed the index
+                if _version(directory) != read:  # another process has refreshed the index
+                    table, notes = _read_stored(directory)
             except SetupError as error:
                 if keep:
                     raise
@@ -106,6 +106,14 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
             directory.mkdir(parents=True, exist_ok=True)
             write_store(directory / _STATS, {"root": str(corpus.root)}, stats.columns())
     return OpenedTable(corpus, table, notes, changed, directory)
+
+
+def _version(directory: Path) -> tuple[int, int] | None:
+    try:
+        state = os.stat(directory / FILE_NAME)
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns
 
 
 def _read_stored(directory: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
@@ -138,9 +146,11 @@ def update_table(
     known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
     new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
     unchanged = {file.path for file in corpus.files} - {file.path for file in new}
-    rows = np.array([i for i, path in enumerate(table.files.paths) if path in unchanged], dtype=np.int64)
-    rest = table if len(rows) == len(table.files) else select_files(table, rows)
-    return (combine_tables([rest, build_table(corpus, new, config, workers, store)]) if new else rest), len(new)
+    dropped = {row for row, path in enumerate(table.files.paths) if path not in unchanged}
+    if not new and not dropped:
+        return table, 0
+    added = [build_table(corpus, new, config, workers, store)] if new else []
+    return combine_tables([table, *added], dropped), len(new)
 
 
 @cache

@@ -285,11 +285,17 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
     sums[fresh] = embedder.sum_chunks(table.postings, fresh)
     size[fresh] = np.sqrt(np.vecdot(sums[fresh], sums[fresh]))
     sums[fresh] = unit_rows(sums[fresh])
+    paths = [table.files.paths[row] for row in new_files.tolist()]
+    path = np.zeros((len(file), embedder.dimension), dtype=np.float32)
+    along = np.zeros(len(table.chunks), dtype=np.float32)
+    path[new_files] = embedder.sum_texts([f"{stem_name(each)} {directory_names(each)}" for each in paths])
+    along[fresh] = np.vecdot(sums[fresh], path[table.chunks.file[fresh]])
     if known is not None:
-        rows = concatenate_ranges(known.offset[old[known_files]], known.offset[old[known_files] + 1])
-        sums[copied], size[copied] = known.matrix[rows], known.size[rows]
-    path = embedder.sum_texts([f"{stem_name(path)} {directory_names(path)}" for path in table.files.paths])
-    return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.chunks.file]))
+        files = old[known_files]
+        rows = concatenate_ranges(known.offset[files], known.offset[files + 1])
+        sums[copied], size[copied], along[copied] = known.matrix[rows], known.size[rows], known.along[rows]
+        path[known_files] = known.path[files]
+    return ChunkVectors(sums, file, offset, size, path, along)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Files are in path order, chunks in (file, line) order, and postings in (term, ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from itertools import chain
@@ -170,7 +170,8 @@ def concatenate_ranges(start: LongArray, stop: LongArray) -> LongArray:
     return np.asarray(np.arange(total, dtype=np.int64) + shift)
 
 
-def combine_tables(tables: Sequence[IndexTable]) -> IndexTable:
+def combine_tables(tables: Sequence[IndexTable], dropped: Collection[int] = ()) -> IndexTable:
+    """Join tables, without the files of the first one at the positions `dropped`."""
     files, chunks = [t.files for t in tables], [t.chunks for t in tables]
     first_file = range_offsets(np.array([len(part) for part in files]))
     first_chunk = range_offsets(np.array([len(part) for part in chunks]))
@@ -189,10 +190,11 @@ def combine_tables(tables: Sequence[IndexTable]) -> IndexTable:
         _join_references([t.defined for t in tables], first_file),
         _join_references([t.used for t in tables], first_file),
     )
-    order = np.array(sorted(range(len(table.files)), key=table.files.paths.__getitem__), dtype=np.int64)
+    kept = [row for row in range(len(table.files)) if row not in dropped]
+    order = np.array(sorted(kept, key=table.files.paths.__getitem__), dtype=np.int64)
     position = _places(_chunks_of(table, order), len(table.chunks))
-    if not bool(np.all(order == np.arange(len(order)))):
-        table = select_files(table, order)
+    if not np.array_equal(order, np.arange(len(table.files))):
+        table = _select_files(table, order)
     postings = _join_postings([t.postings for t in tables], np.split(position, first_chunk[1:-1]))
     return replace(table, postings=postings)
 
@@ -213,9 +215,17 @@ def _join_offsets(parts: Sequence[Any], name: str) -> LongArray:
 
 def _join_postings(parts: Sequence[Postings], positions: Sequence[LongArray]) -> Postings:
     hashes = np.unique(_join(parts, "term"))
-    term = [np.repeat(np.searchsorted(hashes, part.term), np.diff(part.offset)) for part in parts]
-    chunk = [position[part.chunk] for part, position in zip(parts, positions, strict=True)]
-    return _sort_postings(hashes, np.concatenate(term), np.concatenate(chunk), _join(parts, "count"))
+    terms, chunks, counts = [], [], []
+    for part, position in zip(parts, positions, strict=True):
+        term = np.repeat(np.searchsorted(hashes, part.term), np.diff(part.offset))
+        chunk, count = position[part.chunk], part.count
+        if len(position) and int(position.min()) < 0:
+            stays = chunk >= 0
+            term, chunk, count = term[stays], chunk[stays], count[stays]
+        terms.append(term)
+        chunks.append(chunk)
+        counts.append(count)
+    return _sort_postings(hashes, np.concatenate(terms), np.concatenate(chunks), np.concatenate(counts))
 
 
 def _join_names(parts: Sequence[NameTable], starts: LongArray) -> NameTable:
@@ -241,7 +251,7 @@ def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> Refe
     return ReferenceTable(_shift(parts, "file", starts), _join(parts, "name"))
 
 
-def select_files(table: IndexTable, files: LongArray) -> IndexTable:
+def _select_files(table: IndexTable, files: LongArray) -> IndexTable:
     chunks = _chunks_of(table, files)
     file_position = _places(files, len(table.files))
     chunk_position = _places(chunks, len(table.chunks))
@@ -256,7 +266,7 @@ def select_files(table: IndexTable, files: LongArray) -> IndexTable:
             file_position[table.chunks.file[chunks]].astype(np.int32),
             *(getattr(table.chunks, column.name)[chunks] for column in fields(ChunkTable)[1:]),
         ),
-        _pick_postings(table.postings, chunk_position),
+        table.postings,
         _pick_names(table.own, chunk_position),
         _pick_names(table.scope, chunk_position),
         _pick_names(table.stem, file_position),
@@ -278,13 +288,6 @@ def _places(rows: LongArray, size: int) -> LongArray:
 
 def _take(column: Any, rows: NDArray[Any]) -> Any:  # noqa: ANN401 - a column of texts or numbers
     return tuple(column[row] for row in rows.tolist()) if isinstance(column, tuple) else column[rows]
-
-
-def _pick_postings(postings: Postings, position: LongArray) -> Postings:
-    chunk = position[postings.chunk]
-    stays = chunk >= 0
-    term = np.repeat(np.arange(len(postings.term)), np.diff(postings.offset))[stays]
-    return _sort_postings(postings.term, term, chunk[stays], postings.count[stays])
 
 
 def _sort_postings(hashes: HashArray, term: LongArray, chunk: LongArray, count: FloatArray) -> Postings:
