@@ -186,6 +186,12 @@ def test_head_of_a_malformed_source_decides_whether_it_is_parsed() -> None:
     assert len(parse_outline(code + "(" * 20, "go").definitions) == 2_000
 
 
+def test_head_that_ends_in_a_comment_is_not_taken_for_noise() -> None:
+    comment = "/**\n" + " * int a = 1; { x(); }\n" * 200 + " */\n"
+    methods = "".join(f"  int read{n}(int c) {{ return c == '[' || c == '{{' ? {n} : 0; }}\n" for n in range(200))
+    assert len(parse_outline(comment + "class A {\n" + methods + "}\n", "java").definitions) == 201
+
+
 def test_comments_of_a_hostile_source_are_not_collected() -> None:
     assert list_comments("# note\nx = 1\n", "python")[0].text == "# note"
     assert list_comments("# note\n" + "(" * 2_000, "python") == ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from assay.corpus.contents import DEFAULT_WALKING, StatCache, WalkConfig, decode_text
@@ -143,9 +143,9 @@ def read_text(corpus: Corpus, path: str) -> str:
     return decode_text(read_bytes(corpus, path))
 
 
-def read_bytes(corpus: Corpus, path: str, root: str | None = None) -> bytes:
-    """Read a file; `root` is the real path of the corpus root, if known."""
-    real = resolve_inside(root or os.path.realpath(corpus.root), path)
+def read_bytes(corpus: Corpus, path: str, resolve: Callable[[str], str] | None = None) -> bytes:
+    """Read a file; `resolve` returns its real path, for callers that read many files."""
+    real = resolve(path) if resolve else resolve_inside(os.path.realpath(corpus.root), path)
     try:
         with open_regular(real) as stream:
             return stream.read()
@@ -165,6 +165,19 @@ def resolve_inside(root: str, path: str) -> str:
         if is_inside(real, root):
             return real
     raise CorpusError(f"{path!r} is outside the corpus", file=root, hint="use paths relative to the corpus root")
+
+
+def path_resolver(corpus: Corpus) -> Callable[[str], str]:
+    """Return a `resolve_inside` for the files of a corpus that resolves each directory once."""
+    root = os.path.realpath(corpus.root)
+    resolve_directory = cache(lambda directory: resolve_inside(root, directory) if directory else root)
+
+    def resolve(path: str) -> str:
+        directory, _, name = path.rpartition("/")
+        real = os.path.join(resolve_directory(directory), name)
+        return resolve_inside(root, path) if os.path.islink(real) else real
+
+    return resolve
 
 
 class ListedPaths:

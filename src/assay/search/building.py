@@ -17,7 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_bytes
+from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, path_resolver, read_bytes
 from assay.digests import code_digest, digest_of
 from assay.errors import CorpusError, SetupError
 from assay.processes.forks import Fork, ForkError, can_fork
@@ -244,10 +244,10 @@ def _analyze(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
 
 
 def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[SourceText]:
-    root = os.path.realpath(corpus.root)
+    resolve = path_resolver(corpus)
     for file in files:
         try:
-            data = read_bytes(corpus, file.path, root)
+            data = read_bytes(corpus, file.path, resolve)
         except CorpusError as error:
             removed = isinstance(error.__cause__, FileNotFoundError | NotADirectoryError) and corpus.root.is_dir()
             if removed:  # deleted after the walk

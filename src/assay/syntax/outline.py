@@ -113,11 +113,10 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     imports: dict[str, None] = {}
     references: dict[bytes, None] = {}  # in order of first use
     for pattern, captures in found:
-        if (used := captures.get("reference")) is not None:  # four of five matches
-            for node in used:
+        if "reference" in captures:  # four of five matches, which capture nothing else
+            for node in captures["reference"]:
                 references[source[node.start_byte : node.end_byte]] = None
-            if len(captures) == 1:
-                continue
+            continue
         for capture, nodes in captures.items():
             if capture in ("comment", "decorator"):
                 headers += [_header(node, source, comment=capture == "comment") for node in nodes]

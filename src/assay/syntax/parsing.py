@@ -148,7 +148,7 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
     parser = load_grammar(grammar).parser
     if 4 * limits.head < len(source) and is_malformed(source, grammar):
         with _PARSING:
-            head = parser.parse(source[: limits.head])
+            head = parser.parse(_without_open_end(source[: limits.head]))
         if sum(node.is_error or node.is_missing for node in _nodes_with_errors(head)) > limits.head_errors:
             return TOO_MANY_ERRORS
     parsing, late, reads = True, "", limits.reads * (len(source) // limits.piece + 5)
@@ -171,6 +171,17 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
         tree = parser.parse(feed)
         parsing = False
     return late or tree
+
+
+def _without_open_end(head: bytes) -> bytes:
+    """Cut off a comment or text that the end of a head leaves open, such as a long comment on a class."""
+    for opening, closing in ((b"/*", b"*/"), (b"<!--", b"-->"), (b"{-", b"-}")):
+        if (start := head.rfind(opening)) > head.rfind(closing):
+            head = head[:start]
+    for quotes in (b'"""', b"'''", b"`"):
+        if head.count(quotes) % 2:
+            head = head[: head.rfind(quotes)]
+    return head
 
 
 def tree_problem(tree: Tree, limits: ParsingLimits) -> str | None:
