@@ -60,6 +60,8 @@ def test_barrel_only_passes_on() -> None:
     passes_on = "from shop.cart import Cart\nfrom shop.tax import Rate\n\n__all__ = ['Cart', 'Rate']\n"
     defines = "import math\n\ndef area(r):\n    return math.pi * r\n"
     assert file_role("shop/__init__.py", passes_on, "code", parse_outline(passes_on, "python")) == "barrel"
+    about = "/** Walks trees. */\npackage shop.tree;\n"
+    assert file_role("shop/tree/package-info.java", about, "code", parse_outline(about, "java")) == "barrel"
     assert file_role("shop/area.py", defines, "code", parse_outline(defines, "python")) == "none"
 
 

@@ -263,7 +263,11 @@ def file_role(path: str, text: str = "", kind: FileKind = "code", outline: Outli
     if _STUB_FILE.search(path):
         return "stub"
     defined = {definition.kind for definition in outline.definitions} if outline is not None else set()
-    if outline is not None and outline.imports and defined.isdisjoint(_DEFINING):
+    if (
+        outline is not None
+        and defined.isdisjoint(_DEFINING)
+        and (outline.imports or path.endswith("package-info.java"))
+    ):
         return "barrel"
     return "docs" if kind == "docs" else "none"
 

@@ -57,6 +57,9 @@ class OutputSettings:
         "text: regular expression that matches a result, with the group path and optionally start, end "
         "and score; a ``` fence after a result is its snippet",
     )
+    order: Literal["output", "score"] = setting(
+        "output", "order of the results; score: highest first, for tools that print results in another order"
+    )
     nothing: str = setting("", "regular expression that matches output without results")
     failed: str = setting(
         "", "regular expression that matches the output of a failure; applied to output without results"
@@ -69,7 +72,7 @@ class OutputSettings:
 
     def recorded(self) -> dict[str, object]:
         names = [field.name for field in fields(OutputSettings) if field.name != "index_timeout"]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names if name != "order" or self.order != "output"}
 
 
 #: Common field names, used without selectors; the first that is present wins.
@@ -87,6 +90,7 @@ class OutputLayout:
     format: Format = "auto"
     selectors: Mapping[str, Selector] = field(default_factory=dict)
     text: TextRules = field(default_factory=TextRules)
+    by_score: bool = False
 
 
 def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
@@ -127,7 +131,8 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
         for name in selectors.keys() & set(_RESULT_FIELDS):
             if "[]" not in selectors[name].steps:
                 selectors[name] = Selector((*path.lists, *selectors[name].steps))
-    return OutputLayout(form, selectors, parse_rules(settings.pattern, settings.nothing, settings.failed, where))
+    rules = parse_rules(settings.pattern, settings.nothing, settings.failed, where)
+    return OutputLayout(form, selectors, rules, by_score=settings.order == "score")
 
 
 def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
@@ -136,16 +141,17 @@ def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str])
     Raise EngineError if the output has no hits and matches `failed`, or cannot be parsed and does not match `nothing`.
     """
     text = clean(data)
-    return _apply_rules(lambda: _parse(text, layout, known), lambda: text, layout.text)
+    return _apply_rules(lambda: _parse(text, layout, known), lambda: text, layout)
 
 
 def parse_document(document: object, layout: OutputLayout) -> EngineReply:
     return _apply_rules(
-        lambda: _read_all(Documents((document,)), layout), lambda: json.dumps(document, ensure_ascii=False), layout.text
+        lambda: _read_all(Documents((document,)), layout), lambda: json.dumps(document, ensure_ascii=False), layout
     )
 
 
-def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], rules: TextRules) -> EngineReply:
+def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], layout: OutputLayout) -> EngineReply:
+    rules = layout.text
     problem: EngineError | None = None
     try:
         reply = parse()
@@ -156,10 +162,17 @@ def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], rule
         raise failure from None
     if problem is not None and not is_empty_result(text(), rules):
         raise problem
+    if layout.by_score:
+        reply = replace(reply, hits=tuple(sorted(reply.hits, key=_sort_key)))
     if len(reply.hits) > MAX_HITS:
         note = f"only the first {MAX_HITS} of {len(reply.hits)} results were used"
         return replace(reply, hits=reply.hits[:MAX_HITS], notes=(*reply.notes, note))
     return reply
+
+
+def _sort_key(hit: object) -> float:
+    score = getattr(hit, "score", None)
+    return -score if isinstance(score, int | float) and score == score else 0.0
 
 
 def _parse(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:

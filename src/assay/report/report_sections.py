@@ -31,6 +31,7 @@ from assay.types import AnalysisPlan, Run
 
 #: Low scores in the document: more are not read; results.json has all.
 _SHOWN_FAILURES = 8
+_SHOWN_RANKS = 10
 #: Characters of a query in a list of all.
 _QUERY_WIDTH = 66
 
@@ -235,7 +236,22 @@ def _ranks(results: Results) -> list[Block]:
     if not results.ranks:
         return []
     title = f"Rank of the first relevant result, by {level_of(results.comparison.primary)}"
-    return [Heading(title), *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
+    later = [f">11–{results.k}"] if results.k > _SHOWN_RANKS else []
+    columns = ["Engine", *(f">{rank}" for rank in range(1, min(results.k, _SHOWN_RANKS) + 1)), *later, ">Not found"]
+    rows = [
+        [
+            item.engine,
+            *map(str, item.counts[:_SHOWN_RANKS]),
+            *(str(sum(item.counts[_SHOWN_RANKS:])) for _ in later),
+            str(item.missed),
+        ]
+        for item in results.ranks
+    ]
+    return [
+        Heading(title),
+        table(columns, rows, "Queries by rank"),
+        *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks),
+    ]
 
 
 def _low_scores(results: Results) -> list[Block]:

@@ -300,3 +300,9 @@ def test_answer_in_words_is_told_with_the_settings_for_it() -> None:
             reply("No results found for 'x'.", form)
         assert "nothing = '^No results found for'" in str(caught.value.hint)
         assert "failed = '^No results found for'" in str(caught.value.hint)
+
+
+def test_results_can_be_sorted_by_score():
+    text = json.dumps([{"path": "a.py", "score": 1}, {"path": "b.py", "score": 3}, {"path": "Makefile", "score": 2.5}])
+    assert [hit.path for hit in read(text, order="score")] == ["b.py", "Makefile", "a.py"]
+    assert [hit.path for hit in read(text)] == ["a.py", "b.py", "Makefile"]
