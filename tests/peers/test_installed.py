@@ -2,17 +2,40 @@
 
 import os
 import platform
+import shutil
 
 import pytest
 
 from assay import run
 from assay.engines import make_engine
+from assay.engines.presets import load_preset, shipped_presets
+from assay.gold import load_gold
 from benchmarks.pages import Unavailable
 from benchmarks.peers.programs import CHUNKHOUND, PROBE, SIA, give_vectors, programs
 from benchmarks.peers.serving import embedding, serving
 from tests.peers.asking import rankings, read_gold
 
 pytestmark = pytest.mark.nightly
+#: Presets that the tests of this directory run, with the module of the test.
+TESTED = {
+    "assay-mcp": "test_transports",
+    "chunkhound": "test_installed",
+    "chunkhound-regex": "test_installed",
+    "probe": "test_installed",
+    "ripgrep-keywords": "test_installed",
+    "ripgrep-literal": "test_adapters",
+    "semble": "test_adapters",
+    "semble-cli": "test_adapters",
+    "semble-mcp": "test_adapters",
+    "sia-code-lexical": "test_installed",
+}
+
+
+def test_every_preset_is_run_here_or_names_the_reason():
+    presets = {name: load_preset(name).facts for name in shipped_presets()}
+    assert {name for name, facts in presets.items() if facts.verified} == set(TESTED)
+    reasons = ("not on PyPI, npm or Debian", "needs a paid key", "needs a hub")
+    assert all(facts.verified or any(reason in facts.docs for reason in reasons) for facts in presets.values())
 
 
 def check(name, peer, library, tmp_path, monkeypatch, **settings):
@@ -25,6 +48,24 @@ def check(name, peer, library, tmp_path, monkeypatch, **settings):
     found = rankings(run({name: make_engine({"preset": name, **settings})}, read_gold(library, tmp_path)))[name]
     assert any(hit.path == "json/encoder.py" and hit.start for hit in found[1])
     assert len({hit.path for hits in found for hit in hits}) > 1  # not one answer for every query
+
+
+@pytest.mark.skipif(not shutil.which("rg"), reason="LOUD: ripgrep is not installed, its preset was NOT tested")
+def test_words_of_ripgrep(library, tmp_path):
+    found = rankings(run({"rg": make_engine({"preset": "ripgrep-keywords"})}, read_gold(library, tmp_path)))["rg"]
+    assert any(hit.path == "json/encoder.py" for hit in found[1])
+
+
+def test_chunkhound_without_embeddings(library, tmp_path, monkeypatch):
+    try:
+        folder, home = programs(CHUNKHOUND), give_vectors(tmp_path / "home")
+    except Unavailable as reason:
+        pytest.skip(f"LOUD: {reason}; the preset chunkhound-regex was NOT tested")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
+    (tmp_path / "names.jsonl").write_text('{"query": "class JSONEncoder", "path": "json/encoder.py"}\n')
+    (gold,) = load_gold(tmp_path / "names.jsonl", corpus=str(library)).golds
+    engine = make_engine({"preset": "chunkhound-regex", "env": {"HOME": str(home)}})
+    assert any(hit.path == "json/encoder.py" for hit in rankings(run({"regex": engine}, gold))["regex"][0])
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the pinned program is for x86-64")
