@@ -49,6 +49,7 @@ BENCHES: Final = (
     Bench("demo", "benchmarks.report.demo", "`assay demo`, first and again", "harness"),
     Bench("visible", "benchmarks.quality.visible", "Files: semble's visible half", "quality"),
     Bench("octocode", "benchmarks.quality.octocode", "Lines: octocode's sets", "quality"),
+    Bench("karta", "benchmarks.quality.karta", "Karta's sweep", "quality"),
     Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),
     Bench("signals", "benchmarks.quality.signals", "Ledger of signals", "quality", long=True),
     Bench("static", "benchmarks.quality.static", "Meaning beside words", "quality", long=True),
