@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shutil
 
 import pytest
 
@@ -22,7 +21,6 @@ TESTED = {
     "chunkhound": "test_installed",
     "chunkhound-regex": "test_installed",
     "probe": "test_installed",
-    "ripgrep-keywords": "test_installed",
     "ripgrep-literal": "test_adapters",
     "semble": "test_adapters",
     "semble-cli": "test_adapters",
@@ -48,12 +46,6 @@ def check(name, peer, library, tmp_path, monkeypatch, **settings):
     found = rankings(run({name: make_engine({"preset": name, **settings})}, read_gold(library, tmp_path)))[name]
     assert any(hit.path == "json/encoder.py" and hit.start for hit in found[1])
     assert len({hit.path for hits in found for hit in hits}) > 1  # not one answer for every query
-
-
-@pytest.mark.skipif(not shutil.which("rg"), reason="LOUD: ripgrep is not installed, its preset was NOT tested")
-def test_words_of_ripgrep(library, tmp_path):
-    found = rankings(run({"rg": make_engine({"preset": "ripgrep-keywords"})}, read_gold(library, tmp_path)))["rg"]
-    assert any(hit.path == "json/encoder.py" for hit in found[1])
 
 
 def test_chunkhound_without_embeddings(library, tmp_path, monkeypatch):
