@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from assay.audit.findings import Audit, AuditFinding, AuditQuery, Proportion, Severity
 from assay.audit.run_audit import FILES, audit_document, write_audit
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from tests.audit import specimens
 from tests.audit.conftest import SMALL, audited
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from assay.cli.main import main
-from assay.report.gate_checks import Gate, GateCheck, gate_summary
+from assay.report.gate_checks import Gate, GateCheck
+from assay.report.gate_document import gate_summary
 from tests.conftest import copy_finished, enter, finish, write_tree
 
 QUERIES = 20

@@ -10,7 +10,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.show import ShownEngine, show_document, show_query
 from assay.types import AnalysisPlan, Hit, Span, Suite, Target
 from tests.conftest import FILES, write_tree

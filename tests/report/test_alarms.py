@@ -7,7 +7,7 @@ import pytest
 
 from assay.report.analysis import analyze
 from assay.report.diagnostics import find_diagnostics
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import Diagnostic
 from assay.report.scored_run import score_run

@@ -10,8 +10,9 @@ from scipy import stats
 
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs
-from assay.report.decision import card, run_card
+from assay.report.comparison_text import card, run_card
 from assay.report.results_file import results_json
+from assay.stats.records import EngineLabel
 from assay.stats.verdicts import holm
 from assay.types import AnalysisPlan, Hit, Ranking, Span, Status, Target
 from tests.report.labs import lab
@@ -225,8 +226,8 @@ def test_two_runs_of_one_engine_are_named_in_full(new, old, title):
     decision = replace(
         decision,
         suite="s",
-        candidate=replace(decision.candidate, name=f"builtin ({new})"),
-        baseline=replace(decision.baseline, name=f"builtin ({old})"),
+        candidate=replace(decision.candidate, name=EngineLabel("builtin", new)),
+        baseline=replace(decision.baseline, name=EngineLabel("builtin", old)),
     )
     assert card(decision).lines[0] == f"✓ {title} on s, by file (nDCG@10)"
 

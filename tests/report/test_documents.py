@@ -11,8 +11,8 @@ from assay.report.render.document import (
     Heading,
     Paragraph,
     table,
+    to_markdown,
 )
-from assay.report.render.markup import to_markdown
 from assay.report.render.terminal_text import print_document
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> [link](javascript:x) `code` | pipe"

@@ -9,15 +9,17 @@ from assay import load_gold, run
 from assay.errors import EngineError
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
-from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
-from assay.report.decision import headline
-from assay.report.gate_checks import gate_document, judge_gate
+from assay.report.comparison import compare_all_pairs
+from assay.report.comparison_text import comparison_document, headline
+from assay.report.gate_checks import judge_gate
+from assay.report.gate_document import gate_document
 from assay.report.query_scores import gather
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import results_json
 from assay.types import AnalysisPlan
 from tests.conftest import enter_shared
+from tests.report.comparing import compare_engines, compare_runs
 from tests.report.shared import make_in_shop, sourceless
 
 PLAN = AnalysisPlan(make_measures(10, None, ()), "base")

@@ -5,8 +5,8 @@ from dataclasses import replace
 from assay import load_gold, run
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
-from assay.report.comparison import compare_engines
 from assay.types import AnalysisPlan
+from tests.report.comparing import compare_engines
 
 
 def asked(query: str, k: int) -> list[str]:

@@ -14,12 +14,14 @@ from assay.experiment.ledger import (
     read_ledger,
 )
 from assay.report.analysis import analyze
-from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
+from assay.report.comparison import compare_all_pairs
+from assay.report.comparison_text import comparison_document
 from assay.report.ledger_entries import entry_document, ledger_document
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan
+from tests.report.comparing import compare_engines, compare_runs
 from tests.report.labs import lab
 
 PLAN = AnalysisPlan(("RR@10",), "mine")

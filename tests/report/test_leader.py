@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.analysis import analyze
-from assay.report.comparison import compare_all_pairs, comparison_document
-from assay.report.render.markup import to_markdown
+from assay.report.comparison import compare_all_pairs
+from assay.report.comparison_text import comparison_document
+from assay.report.render.document import to_markdown
 from assay.types import AnalysisPlan, EngineRole
 from tests.properties import examples
 from tests.report.labs import WRONG, lab

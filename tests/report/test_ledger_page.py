@@ -5,8 +5,7 @@ from pathlib import Path
 
 from assay.experiment.ledger import PRESETS, Ledger, Tuning
 from assay.report.ledger_entries import entry_document, ledger_document, ledger_json
-from assay.report.render.document import Paragraph, Table
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import Paragraph, Table, to_markdown
 from assay.report.rows_file import corpora_hash
 from tests.experiment.ledger.entries import entry
 

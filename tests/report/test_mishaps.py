@@ -11,10 +11,10 @@ from assay.errors import EngineTimeoutError
 from assay.experiment import read_run, write_run
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
-from assay.report.failures import contract_violations, path_mismatches, query_failures
+from assay.report.engine_behavior import contract_violations, path_mismatches, query_failures
 from assay.report.publish import write_reports
+from assay.report.render.document import to_markdown
 from assay.report.render.formatting import plain
-from assay.report.render.markup import to_markdown
 from assay.report.render.terminal_text import print_document
 from assay.report.report_sections import document
 from assay.report.results_file import results_json

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.report.analysis import analyze
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.report.scored_run import level_of, rank_measure
 from assay.scoring import score

@@ -13,7 +13,7 @@ from assay.experiment.spec.analysis_plan import make_measures
 from assay.gold import join
 from assay.report.analysis import analyze, analyze_scored
 from assay.report.publish import write_reports
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import results_json
 from assay.report.scored_run import score_run

@@ -8,8 +8,8 @@ from assay import load_gold, run
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.gold import join
 from assay.report.analysis import analyze
-from assay.report.costs import measure_costs, timing_conditions
-from assay.report.render.markup import to_markdown
+from assay.report.engine_behavior import measure_costs, timing_conditions
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import results_json
 from assay.types import AnalysisPlan, Cost, Resources, Status

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.experiment.tracing import trace_queries
-from assay.report.explorer.excerpts import PagePlan, make_traces, select_traced
+from assay.report.explorer.html_page import PagePlan, make_traces, select_traced
 from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, GoldSet, Suite
 from tests.report.labs import lab

@@ -17,10 +17,9 @@ from assay.experiment import read_run, write_run
 from assay.experiment.records.directory import CellTiming, write_timings
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
-from assay.report.costs import NO_TIMES
 from assay.report.publish import publish, require_parquet, write_reports
-from assay.report.render.markup import to_markdown
-from assay.report.report_sections import document
+from assay.report.render.document import to_markdown
+from assay.report.report_sections import NO_TIMES, document
 from assay.report.results_file import results_json
 from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, Status

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.comparison import compare_engines
 from assay.scoring import score
 from assay.scoring.grid import shared_targets
 from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.properties import examples
+from tests.report.comparing import compare_engines
 
 
 def query(name, *targets):

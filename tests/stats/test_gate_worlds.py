@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from assay.report.comparison import compare_evidence
+from assay.report.comparison import compare_sides
 from assay.report.gate_checks import judge_gate
 from assay.report.query_scores import EngineScores, QueryScores, means_over, query_noise
 from assay.stats.config import DEFAULT
@@ -89,7 +89,7 @@ def test_simulated_gates_end_as_the_command_does(runs, loss, code):
     claim = AnalysisPlan((MEASURE,), "mine")
     for at, (row, chance) in enumerate(gate_rows(old, new)):
         before, after = evidence("old", old[:, at]), evidence("new", new[:, at])
-        found = compare_evidence(before, after, claim)
+        found = compare_sides(before, after, claim)
         assert found.rows[0].interval.high == pytest.approx(row.interval.high)
         gate = judge_gate(after, claim, (), found, engine=None, strict=False, old=before)
         assert (gate.exit_code, is_regression(row, chance, DEFAULT.alpha)) == (code, code == 1)

@@ -125,7 +125,7 @@ class Benchmarks:
         from assay.experiment.execution import run_spec
         from assay.experiment.spec.analysis_plan import analysis_plan_of
         from assay.experiment.tracing import trace_queries
-        from assay.report.explorer.excerpts import PagePlan
+        from assay.report.explorer.html_page import PagePlan
         from assay.report.publish import publish
 
         with self._exclusive(monitor):
@@ -243,9 +243,8 @@ async def _report_progress(ctx: Context, monitor: RunMonitor) -> None:
 
 def _report_text(results: Results, directory: Path, section: str | None, max_tokens: int) -> str:
     """Return the decision card and a table of the engines, or a section, within the budget."""
-    from assay.report.decision import run_card
-    from assay.report.render.document import Heading, Paragraph
-    from assay.report.render.markup import to_markdown
+    from assay.report.comparison_text import run_card
+    from assay.report.render.document import Heading, Paragraph, to_markdown
     from assay.report.report_sections import document
 
     whole = document(results)
@@ -261,7 +260,7 @@ def _report_text(results: Results, directory: Path, section: str | None, max_tok
 
 
 def _engine_table(results: Results) -> Table:
-    from assay.report.comparison import verdict_badge
+    from assay.report.comparison_text import verdict_badge
     from assay.report.render.document import table
     from assay.report.render.formatting import difference_text, mean_text
     from assay.scoring import parse_measure

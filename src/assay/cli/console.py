@@ -42,17 +42,16 @@ def emit(args: Namespace, document: Document, data: Mapping[str, object]) -> Non
 
 def emit_results(
     args: Namespace,
-    case: ScoredRun,
+    scored: ScoredRun,
     results: Results,
     directory: str,
     blocks: Sequence[Block],
     data: Mapping[str, object],
 ) -> None:
     """Print the card of a run, after its tables (--full) and queries (--verbose), or its data as JSON (--json)."""
-    from assay.report.costs import cost_blocks
-    from assay.report.decision import run_card
+    from assay.report.comparison_text import run_card
     from assay.report.render.document import Code, Document, Paragraph
-    from assay.report.report_sections import query_lines, references_line, section_blocks
+    from assay.report.report_sections import cost_blocks, query_lines, references_line, section_blocks
     from assay.report.rows_file import skipped_note
 
     shown = [*blocks, *(section_blocks(results) if args.full else ())]
@@ -61,7 +60,7 @@ def emit_results(
     if getattr(args, "times", False) and not args.full:
         shown += cost_blocks(results)
     if args.verbose:
-        shown.append(Code("\n".join(query_lines(case, results.decision.candidate.name))))
+        shown.append(Code("\n".join(query_lines(scored, results.decision.candidate.name))))
     notes = (skipped_note(results.rows), "" if args.full else references_line(results))
     shown += [Paragraph(note, "quiet") for note in notes if note and not args.quiet]
     emit(args, Document("", (*shown, run_card(results.decision, directory, full=args.full))), data)

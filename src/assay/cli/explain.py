@@ -160,6 +160,7 @@ def _explain_run(args: Namespace) -> None:
 
 
 def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
+    from assay.corpus_changes import changed_since
     from assay.engines.builtin import BuiltinEngine
     from assay.experiment.corpora import check_corpus_here, prepare
     from assay.experiment.tracing import choose_explainable, rebuild_engine
@@ -173,8 +174,7 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
         info(args, f"{gold.name}: tracing the queries of {engine.name}")
         check_corpus_here(gold)
         prepared = prepare(gold, None, None, "report")
-        facts = run.header.corpora.get(gold.name)
-        if facts is not None and facts.digest != prepared.corpus.digest:
+        if changed_since(run.header.corpora.get(gold.name), prepared.corpus.digest):
             notes.append(f"The corpus of {gold.name} changed since the run: stages show the current files.")
         index = Index.build(prepared.corpus, settings.search)
         queries = {query.id: query for query in prepared.gold.queries}

@@ -16,19 +16,13 @@ from assay.experiment.records.directory import is_run, repeats_in
 from assay.files import read_utf8
 from assay.report import github
 from assay.report.baseline_file import read_baseline, write_baseline
-from assay.report.comparison import compare_evidence, compare_within, require_comparable
-from assay.report.gate_checks import (
-    Gate,
-    gate_document,
-    gate_summary,
-    history_line,
-    judge_gate,
-    parse_threshold,
-    threshold_measures,
-)
+from assay.report.comparison import compare_in_run, compare_sides, require_comparable
+from assay.report.family import reference_baseline, tested_engines
+from assay.report.gate_checks import Gate, history_line, judge_gate, parse_threshold, threshold_measures
+from assay.report.gate_document import gate_document, gate_summary
 from assay.report.gate_history import check_history, find_history, record_gate, write_trend
 from assay.report.query_scores import QueryScores, gather
-from assay.report.scored_run import engines_under_test, level_of, reference_baseline
+from assay.report.scored_run import level_of
 from assay.types import EngineRun, Ranking, Run
 
 #: The eval_results.json of Pyckle's guide.
@@ -89,7 +83,7 @@ def _write_baseline(args: Namespace) -> None:
     write_baseline(Path(args.write_baseline), scores, plan)
     queries = len(scores.scores.units)
     repeats = f", each the mean of {scores.repeats} repeats" if scores.repeats > 1 else ""
-    engines = ", ".join(engines_under_test(scores))
+    engines = ", ".join(tested_engines(scores))
     text = f"{pluralize(queries, 'query', 'queries')} of {engines}{repeats}, written to {args.write_baseline}."
     data = {"file": args.write_baseline, "repeats": scores.repeats, "queries": queries}
     emit_blocks(args, "assay gate: baseline written", [text], {"schema": "assay/baseline-written/1", **data})
@@ -133,11 +127,11 @@ def _judge(args: Namespace, runs: list[Run], name: str, history: Path | None) ->
     new = gather(runs, measures, name)
     comparison = None
     if old is not None:
-        comparison = compare_evidence(old, new, plan, args.engine)
+        comparison = compare_sides(old, new, plan, args.engine)
     elif args.baseline or not thresholds:
         # by default, several engines are compared with a reference instead of their runner-up
         baseline = plan.baseline or reference_baseline(runs[0])
-        comparison = compare_within(new, replace(plan, baseline=baseline), args.engine)
+        comparison = compare_in_run(new, replace(plan, baseline=baseline), args.engine)
     gate = judge_gate(new, plan, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
     if history is None:
         return gate

@@ -30,7 +30,7 @@ from assay.types import AnalysisPlan, GoldSet, Run, Suite
 # Gold sets, corpora and pages are imported where they are used: `assay gate` needs none of them.
 if TYPE_CHECKING:
     from assay.chat import Endpoint
-    from assay.report.explorer.excerpts import PagePlan
+    from assay.report.explorer.html_page import PagePlan
     from assay.web.web_server import Route, WebServer
 
 

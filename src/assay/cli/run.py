@@ -50,17 +50,19 @@ from assay.experiment.spec.engine_entries import (
     retained_engines,
     settings_table,
 )
-from assay.experiment.spec.spec import resolve_level
+from assay.experiment.spec.experiment_spec import resolve_level
 from assay.gold.load import load_gold
 from assay.gold.split import SEALED, select
-from assay.report.explorer.excerpts import PagePlan
+from assay.report.explorer.html_page import PagePlan
+from assay.report.family import competing_engines
 from assay.report.gate_checks import judge_gate, parse_threshold, threshold_measures
+from assay.report.gate_document import stability_blocks
 from assay.report.publish import WrittenRun, publish, require_parquet
-from assay.report.query_scores import gather, stability, stability_blocks
+from assay.report.query_scores import gather, stability
 from assay.report.render.document import Block, Code, Document, Paragraph, table
 from assay.report.render.formatting import count
 from assay.report.results_file import results_json
-from assay.report.scored_run import level_of, real_engines
+from assay.report.scored_run import level_of
 from assay.types import AnalysisPlan, Run, Suite
 
 _MOSTLY = 0.8  # share of targets from which a gold set is one of documentation, or of code
@@ -343,7 +345,7 @@ def _is_code(path: str) -> bool:
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapping[str, object]) -> None:
     primary = settle_level(analysis_plan_of(runs[0]), *runs).primary
     scores = gather(runs, (primary,), spec.out)
-    engines = [stability(scores, name, primary) for name in real_engines(scores)]
+    engines = [stability(scores, name, primary) for name in competing_engines(scores)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines, **more}
     emit_blocks(args, f"assay run: {len(runs)} repeats", stability_blocks(engines), data)
     info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` evaluates them together")

@@ -28,14 +28,14 @@ from assay.experiment.spec import Spec, make_engines, override
 from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan, settle_level
 from assay.experiment.spec.assay_toml import locate_error, read_table
 from assay.experiment.spec.engine_entries import retained_engines
-from assay.experiment.spec.spec import resolve_level
+from assay.experiment.spec.experiment_spec import resolve_level
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tracing import trace_queries
 from assay.experiment.tuning import BaseEngine, GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import sealed_queries
 from assay.report import tuning_report
-from assay.report.explorer.excerpts import PagePlan
+from assay.report.explorer.html_page import PagePlan
 from assay.report.ledger_entries import (
     ablation_entries,
     entry_document,
@@ -47,8 +47,7 @@ from assay.report.ledger_entries import (
     tuning_entry,
 )
 from assay.report.publish import publish
-from assay.report.render.document import Paragraph
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import Paragraph, to_markdown
 from assay.settings import setting_errors
 from assay.types import Run, Suite
 

@@ -11,7 +11,7 @@ from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError
 from assay.experiment.records.codec import join_sets
 from assay.experiment.spec.analysis_plan import match_names
-from assay.experiment.spec.spec import Spec
+from assay.experiment.spec.experiment_spec import Spec
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tuning import BaseEngine, find_base
 from assay.gold.split import DEV, SEALED, select, split_of

@@ -11,13 +11,14 @@ from typing import Any, Literal
 from assay.corpus import open_corpus, read_text
 from assay.corpus.opening import LocalCorpus, copy_corpus, find_local
 from assay.corpus.spec import is_url
+from assay.corpus_changes import changed_since
 from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
 from assay.experiment.records.directory import MANIFEST
 from assay.experiment.spec import FILE, Spec
 from assay.experiment.spec.analysis_plan import check_suite
-from assay.experiment.spec.assay_toml import EXTENDS, PRESET
-from assay.experiment.spec.spec import KEYS, TABLES
+from assay.experiment.spec.assay_toml import EXTENDS, KEYS, PRESET
+from assay.experiment.spec.experiment_spec import TABLES
 from assay.gold.anchors import resolve
 from assay.gold.load import SHIPPED, TagRule, join, load_gold, reload_set
 from assay.gold.split import access_log_path
@@ -385,7 +386,7 @@ def _difference(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
         return None
     if facts is None or not facts.digest:
         return "the run records no corpus digest"
-    if reopen(gold, None).corpus.digest == facts.digest:
+    if not changed_since(facts, reopen(gold, None).corpus.digest):
         return None
     return "the corpus changed since the run" if is_corpus_here(gold) else "its gold set was not found"
 

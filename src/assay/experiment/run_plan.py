@@ -33,7 +33,7 @@ from assay.experiment.executors import THREAD_VARIABLES, Executor, available_thr
 from assay.experiment.interleaved import EngineLimits
 from assay.experiment.spec import Spec, engine_factory
 from assay.experiment.spec.engine_entries import EngineFactory, RunEntry, missing_requirement
-from assay.experiment.spec.spec import resolve_level
+from assay.experiment.spec.experiment_spec import resolve_level
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold.build import gold_hash
 from assay.gold.split import select

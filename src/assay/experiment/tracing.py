@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from assay.corpus_changes import changed_since
 from assay.engines import make_engine
 from assay.engines.base import ExplainingSession, FullEngine, SharedCache, sharing_engine
 from assay.errors import AssayError, ConfigError
@@ -105,7 +106,7 @@ def _open_corpus(run: Run, gold: GoldSet, engine: FullEngine, *, cheap: bool) ->
     corpus = None if costly else reopen(gold, None).corpus
     if corpus is None or (cheap and sum(file.size for file in corpus.files) > _MOST_BYTES):
         raise _Untraced("its corpus is too large to trace by default")
-    if facts.digest != corpus.digest:
+    if changed_since(facts, corpus.digest):
         here = is_corpus_here(gold)
         raise _Untraced("its corpus changed since the run" if here else "its gold set was not found")
     return corpus

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.experiment.spec.engine_entries import canonical, declared_engines, settings_table, with_engines
-from assay.experiment.spec.spec import Spec, check
+from assay.experiment.spec.experiment_spec import Spec, check
 from assay.experiment.spec.variants import SettingChange, Sweep, Variant, own_value, points
 from assay.settings import setting
 from assay.stats import compare, means

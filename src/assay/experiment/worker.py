@@ -17,9 +17,10 @@ from pathlib import Path, PurePosixPath
 
 from assay.corpus.git import read_head, read_root_commit
 from assay.corpus.sources import find_work_tree
+from assay.corpus_changes import changed_during_run
 from assay.digests import digest_of, package_digest, text_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine, sharing_engine
-from assay.errors import CorpusError, SetupError
+from assay.errors import SetupError
 from assay.experiment.cell_cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache
 from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
 from assay.experiment.interleaved import TIME_DIGITS, EngineLimits, ProgressCallback, ignore_progress, run_interleaved
@@ -143,7 +144,7 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
     # Always reopened, because files may have changed since the survey.
     prepared = replace(reopen(_local_gold(task.access), task.access.forms), gold=task.access.gold)
     if prepared.corpus.digest != task.corpus:
-        raise _corpus_changed(prepared)
+        raise changed_during_run(prepared.gold.name, prepared.corpus.root)
     suite = Suite((prepared.gold,))
     engines = {factory.name: _make_engine(factory, task.access.base, suite) for factory in task.factories}
     register_secret_values(secret for engine in engines.values() for secret in engine.secrets)
@@ -159,7 +160,7 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
         finally:
             shared.close()
     if shared.moved:
-        raise _corpus_changed(prepared)
+        raise changed_during_run(prepared.gold.name, prepared.corpus.root)
     return {name: cells[name] for name in engines}
 
 
@@ -204,14 +205,6 @@ def _count_skipped(corpus: Corpus) -> dict[str, int]:
     paths = ((skipped.reason, PurePosixPath(skipped.path)) for skipped in corpus.skipped)
     counts = Counter(reason for reason, path in paths if not any(map(is_results, (path, *path.parents))))
     return dict(sorted(counts.items()))
-
-
-def _corpus_changed(prepared: PreparedGold) -> CorpusError:
-    return CorpusError(
-        f"the corpus of {prepared.gold.name} changed during the run",
-        file=prepared.corpus.root,
-        hint="exclude files that change, such as logs, in .assayignore; finished cells are reused",
-    )
 
 
 def _check_code(access: CorpusAccess) -> None:

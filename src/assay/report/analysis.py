@@ -6,21 +6,34 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from assay.experiment.records.directory import HTML
-from assay.gold.git_history import reanchor_hint
-from assay.gold.query_properties import find_duplicates, have_same_targets, language_of, overlaps
+from assay.gold.query_properties import language_of, overlaps
 from assay.processes.forks import forked
-from assay.report.comparison import compare_family, mark_identical
-from assay.report.costs import measure_costs, timing_conditions
 from assay.report.decision import DecidedEngine, decide, find_losses
 from assay.report.diagnostics import find_diagnostics
+from assay.report.engine_behavior import (
+    contract_violations,
+    measure_costs,
+    path_mismatches,
+    query_failures,
+    stderr_tails,
+    timing_conditions,
+)
 from assay.report.extra_tables import table_numbers
-from assay.report.failures import contract_violations, mismatch_text, path_mismatches, query_failures, stderr_tails
-from assay.report.render.formatting import SHOWN, clip, count, repository_names
+from assay.report.family import (
+    choose_challenger,
+    choose_leader,
+    competing_engines,
+    failed_engines,
+    judged_engines,
+    possible_leaders,
+    score_gains,
+)
+from assay.report.render.formatting import SHOWN, clip, repository_names
 from assay.report.results_file import (
     AdversaryStats,
     Breakdown,
@@ -29,7 +42,6 @@ from assay.report.results_file import (
     GroupMean,
     LayerMean,
     LowScore,
-    PathMismatch,
     Phrasing,
     Ranks,
     Results,
@@ -37,26 +49,25 @@ from assay.report.results_file import (
 from assay.report.rows_file import make_rows
 from assay.report.scored_run import (
     ScoredRun,
-    absent_notes,
     by_tag,
-    candidates,
-    choose_challenger,
-    choose_leader,
-    failed_engines,
-    family_of,
-    few_queries,
+    compare_with_baseline,
     forms_of,
     group_means,
     level_of,
-    mark_synthetic,
-    measure_text,
+    mark_identical,
     pick,
     rank_measure,
-    real_engines,
-    reference_warnings,
-    score_gains,
     score_run,
-    synthetic_notes,
+)
+from assay.report.sentences import (
+    absent_notes,
+    corpus_notes,
+    count_drafts,
+    headline_phrasings,
+    mark_synthetic,
+    rank_sentence,
+    reading_of,
+    run_warnings,
     synthetic_sets,
 )
 from assay.scoring import Ties, breakdown, evaluation_means, evaluation_measures, parse_measure, score, ties
@@ -65,30 +76,16 @@ from assay.stats.config import compare_options
 from assay.stats.records import Comparison, SliceRow
 from assay.types import AnalysisPlan, EngineRun, Run, Scores, Status
 
-#: A difference that three digits do not show.
-_SHOWN_GAP = 0.0005
-#: With more results outside the corpus an engine probably searches another tree.
-_STRAY_SHARE = 0.05
-#: Problems of the gold set in a warning; the header in results.json has all.
-_SHOWN_PROBLEMS = 3
 #: A tag with more values than this is not broken down.
 _MAX_TAG_VALUES = 8
 #: Languages and repositories are looked up by name, so long lists are read; this many fill a page.
 _MAX_PLACES = 50
 #: Breakdowns of report.html only: in a document they would bury the sections that decide.
 PAGE_BREAKDOWNS = ("language of the answer", "repository")
-#: With more than one miss in this many queries, recall comes before ranking.
-_MANY_MISSED = 3
 
 
 def analyze(run: Run, plan: AnalysisPlan) -> Results:
     return analyze_scored(score_run(run, plan))
-
-
-_SILENT: Final = (
-    "a tool that searches for the whole query as one string needs `--engine keywords`; engines run in a copy "
-    "of the corpus without .git"
-)
 
 
 def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
@@ -99,7 +96,7 @@ def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
 
 def _details(scored: ScoredRun, *, worst: bool) -> dict[str, Any]:
     """Compute the fields of an analysis on which no other field depends."""
-    names = real_engines(scored.run)
+    names = competing_engines(scored.run)
     return {
         "breakdowns": tuple(_breakdowns(scored)),
         "phrasings": tuple(_phrasings(scored)),
@@ -114,7 +111,7 @@ def _analyze(scored: ScoredRun, details: Callable[[], dict[str, Any]]) -> Result
     run, plan = scored.run, scored.plan
     scores = pick(scored.scores, measures=plan.measures)
     failed = failed_engines(run)
-    comparison = compare_family(scores, plan, family_of(run, plan), failed, pairwise=scored.pairwise)
+    comparison = compare_with_baseline(scores, plan, judged_engines(run, plan), failed, pairwise=scored.pairwise)
     comparison = replace(mark_identical(comparison, scored.scorer), notes=(*absent_notes(run, plan), *comparison.notes))
     units = [scored.scores.units[i] for i in scored.headline]
     gains = score_gains(scores, scored.primary)
@@ -126,20 +123,12 @@ def _analyze(scored: ScoredRun, details: Callable[[], dict[str, Any]]) -> Result
     diagnostics = find_diagnostics(scored)
     synthetic = synthetic_sets(run)
     suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
-    able = {engine.name for engine in run.engines if any(ranking.hits for ranking in engine.rankings)}
-    silent = [e.name for e in run.engines if e.role == "candidate" and e.name not in able | set(failed)]
-    grave = sorted((each for each in diagnostics if each.grave), key=lambda each: each.kind != "paths only")
-    paths_only = [each.text for each in grave if each.kind == "paths only"]
-    # by consequence: the card shows the first
-    warnings = (
-        *(f"{name} returned no results: {_SILENT}." for name in silent),
-        *map(mismatch_text, mismatches),
-        *paths_only,
-        *(reference_warnings(run, scores, scored.primary, (challenger, plan.baseline)) if challenger in able else ()),
-        *_stale_ranges(run),
-        *_warnings(scored, summaries, mismatches, len(units)),
-        *(each.text for each in grave[len(paths_only) :]),
-    )
+    silent = [
+        engine.name
+        for engine in run.engines
+        if engine.role == "candidate" and engine.name not in failed and not any(r.hits for r in engine.rankings)
+    ]
+    warnings = run_warnings(scored, challenger, silent, summaries, mismatches, diagnostics)
     spending = measure_costs(run)
     return Results(
         suite=suite,
@@ -147,16 +136,16 @@ def _analyze(scored: ScoredRun, details: Callable[[], dict[str, Any]]) -> Result
         queries=len(units),
         repositories=len({unit.repository for unit in units}),
         forms=forms_of(scored.scores.units),
-        headline=_headline_forms([unit.form for unit in units], plan.primary),
+        headline=headline_phrasings([unit.form for unit in units], plan.primary),
         measures=plan.measures,
         leader=leader,
         challenger=challenger,
         comparison=comparison,
         engines=summaries,
-        reading=_reading(scored, comparison, leader),
+        reading=reading_of(scored, comparison, leader),
         slices=_slices(scored, challenger),
         warnings=warnings,
-        notes=(*_corpus_facts(run, "notes"), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
+        notes=(*corpus_notes(run), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
         header=run.header,
         spending=spending,
         conditions=timing_conditions(run),
@@ -179,7 +168,7 @@ def _analyze(scored: ScoredRun, details: Callable[[], dict[str, Any]]) -> Result
             silent=silent,
             warnings=warnings,
             report=HTML,
-            drafts=_count_drafts(scored),
+            drafts=count_drafts(scored),
         ),
         **details(),
     )
@@ -189,7 +178,7 @@ def _decided_engines(
     scored: ScoredRun, comparison: Comparison, spending: Sequence[EngineResources]
 ) -> Iterator[DecidedEngine]:
     """Yield the engines under test and the baseline; times only if engines were interleaved."""
-    shown = {*candidates(scored.run, scored.plan), *family_of(scored.run, scored.plan), comparison.baseline}
+    shown = {*possible_leaders(scored.run, scored.plan), *judged_engines(scored.run, scored.plan), comparison.baseline}
     times = {used.engine: used for used in spending} if scored.run.header.timed else {}
     failed = {engine.name: sum(r.status != Status.OK for r in engine.rankings) for engine in scored.run.engines}
     for row in comparison.means:
@@ -213,15 +202,6 @@ def _slices(scored: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
     return compare_slices(scores, baseline=plan.baseline, primary=plan.primary, **compare_options(plan))
 
 
-def _headline_forms(forms: Sequence[str], primary: str) -> str:
-    if parse_measure(primary).of is not None:
-        return "over all phrasings"
-    counts = Counter(forms).most_common()
-    first = counts[0][0] if counts else "only"
-    others = ", ".join(f"{number} by {form}" for form, number in counts[1:])
-    return f"{first} phrasing" + (f"; {others}" if others else "")
-
-
 def _summary(engine: EngineRun, tied: Ties, headline: Collection[tuple[str, str, str]]) -> EngineSummary:
     shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in headline]
     return EngineSummary(
@@ -235,96 +215,6 @@ def _summary(engine: EngineRun, tied: Ties, headline: Collection[tuple[str, str,
         tie_range=(tied.low, tied.mean, tied.high) if tied.rate else None,
         notes=tuple(clip(note, SHOWN.message) for note in engine.notes),
     )
-
-
-def _reading(scored: ScoredRun, comparison: Comparison, leader: str) -> str:
-    means = {row.engine: row for row in comparison.means if row.measure == scored.primary}
-    roles = {engine.role: means.get(engine.name) for engine in reversed(scored.run.engines)}  # the first of each role
-    best, floor, ceiling, keywords = means[leader], roles.get("floor"), roles.get("ceiling"), roles.get("reference")
-    text = (
-        f"{leader} scores {best.mean:.3f} {measure_text(scored.primary)} on {count(best.queries, 'query', 'queries')}"
-    )
-    if floor and ceiling and ceiling.mean != floor.mean:
-        share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
-        low, high = f"random ({floor.mean:.3f})", f"the oracle ({ceiling.mean:.3f})"
-        text += (
-            f": {share:.0%} of the way from {low} to {high}"
-            if share > 0
-            else f": no better than {low}; {high} shows what is there"
-        )
-    if keywords and leader != keywords.engine:
-        gap = best.mean - keywords.mean
-        words = f"{abs(gap):.3f} {'less' if gap > 0 else 'more'}" if abs(gap) >= _SHOWN_GAP else "as much"
-        text += f"; a keyword search reaches {keywords.mean:.3f}, {words}"
-    return text + "."
-
-
-def _stale_ranges(run: Run) -> Iterator[str]:
-    for gold in run.suite.golds:
-        stale = run.header.corpora[gold.name].stale if gold.name in run.header.corpora else ()
-        if stale:
-            ranges = "1 line range" if len(stale) == 1 else f"{len(stale)} line ranges"
-            example = f"such as {stale[0]}" if len(stale) > 1 else stale[0]
-            yield (
-                f"{ranges} of {gold.name} changed since committed, {example}: scores may be wrong; "
-                f"run `{reanchor_hint(gold.source or 'SET')}`."
-            )
-
-
-def _warnings(
-    scored: ScoredRun, summaries: Sequence[EngineSummary], mismatches: Sequence[PathMismatch], queries: int
-) -> Iterator[str]:
-    drafts = _count_drafts(scored)
-    if drafts:
-        verb = "is a draft" if drafts == 1 else "are drafts"
-        yield f"{drafts} of {len(scored.queries)} queries {verb}: run `assay gold review` before you trust a number."
-    yield from synthetic_notes(scored.run)
-    yield from few_queries(queries, scored.primary)
-    golds = scored.run.suite.golds
-    torn = [pair for gold in golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)]
-    if torn:
-        one, other = torn[0]
-        many = "A query asks" if len(torn) == 1 else f"{len(torn)} queries ask"
-        yield (
-            f"{many} for another answer in the words of an earlier one, such as {other.id} and {one.id}: no engine can "
-            f"answer both, so even the oracle may stay below 1. `assay gold lint` names them (G401)."
-        )
-    k = scored.run.k
-    deep = sorted({repr(m) for m in evaluation_measures(scored.run.suite) if m.depth > k})
-    if deep:
-        yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {k} results."
-    for engine, summary in zip(scored.run.engines, summaries, strict=True):
-        yield from _engine_warnings(scored.run, engine, summary, mismatches)
-    problems = _corpus_facts(scored.run, "problems")
-    if problems:
-        lost = "; ".join(problems[:_SHOWN_PROBLEMS])
-        yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
-        yield from _corpus_facts(scored.run, "notes")
-
-
-def _count_drafts(scored: ScoredRun) -> int:
-    return sum(query.tags.get("status") == "draft" for query in scored.queries.values())
-
-
-def _engine_warnings(
-    run: Run, engine: EngineRun, summary: EngineSummary, mismatches: Sequence[PathMismatch]
-) -> Iterator[str]:
-    if summary.failed:
-        kinds = ", ".join(f"{n} {status}" for status, n in summary.statuses.items() if status != Status.OK)
-        first = clip(next(r.error for r in engine.rankings if r.status != Status.OK) or "nothing", SHOWN.message)
-        failed = f"{engine.name} failed on {summary.failed} of {summary.asked} queries ({kinds})"
-        yield f"{failed}; each takes the worst value. The first said: {first}"
-    reported = {mismatch.gold for mismatch in mismatches if mismatch.engine == engine.name}
-    checked = [(run.lines[r.gold], r.hits) for r in engine.rankings if r.gold not in reported and r.hits]
-    hits = sum(len(returned) for _, returned in checked)
-    strays = [hit.path for lines, returned in checked for hit in returned if hit[0] not in lines]
-    if len(strays) > _STRAY_SHARE * hits:
-        example = clip(strays[0], SHOWN.example)
-        yield f"{engine.name}: {len(strays)} of {hits} results are no files of the corpus, such as {example}."
-
-
-def _corpus_facts(run: Run, key: Literal["notes", "problems"]) -> list[str]:
-    return [f"{name}: {text}" for name, facts in run.header.corpora.items() for text in getattr(facts, key)]
 
 
 def _breakdowns(scored: ScoredRun) -> Iterator[Breakdown]:
@@ -410,21 +300,8 @@ def _ranks(scored: ScoredRun, engine: str) -> Ranks:
     numbers = Counter(map(_rank_of, scored.values(engine, measure)[list(scored.headline)]))
     counts = tuple(numbers.get(rank, 0) for rank in range(1, scored.run.k + 1))
     missed = numbers.get(None, 0)
-    sentence = "every query failed." if engine in failed_engines(scored.run) else _rank_sentence(counts, missed)
+    sentence = "every query failed." if engine in failed_engines(scored.run) else rank_sentence(counts, missed)
     return Ranks(engine, counts, missed, sentence, level_of(scored.primary), measure)
-
-
-def _rank_sentence(counts: Sequence[int], missed: int) -> str:
-    total = sum(counts) + missed
-    if missed == total:
-        return "nothing was found: look at its paths and its index before its ranking."
-    top, late = sum(counts[:2]), sum(counts[2:])
-    text = f"{counts[0] / total:.0%} at rank 1, {top / total:.0%} in the first two, {missed / total:.0%} not found"
-    if missed > total / _MANY_MISSED:
-        return f"{text}: many answers never appear; look at what is indexed and how queries are read before the order."
-    if late > top / 2:
-        return f"{text}: answers are found but spread over the ranks; the order is the problem, not the recall."
-    return f"{text}: answers stand on top" + ("; read the misses one by one." if missed else ".")
 
 
 def _low_scores(scored: ScoredRun, engine: str) -> list[LowScore]:

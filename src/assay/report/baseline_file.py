@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.corpus_changes import path_key
 from assay.errors import EngineError, InputError, NotComparableError
 from assay.files import read_utf8, write_atomic
-from assay.report.query_scores import EngineScores, QueryScores, UnstableQuery, answered_text, means_over, path_key
+from assay.report.family import competing_engines
+from assay.report.query_scores import EngineScores, QueryScores, UnstableQuery, answered_text, means_over
 from assay.report.render.formatting import plain
-from assay.report.scored_run import FAILED_SHARE, real_engines
+from assay.report.scored_run import FAILED_SHARE
 from assay.scoring import Measure, parse_measure
 from assay.scoring.match import MATCHING_RULE
 from assay.settings import check_counts, read_settings
@@ -35,7 +37,7 @@ _ENGINE_KEYS = ("name", "role", "settings", "asked", "failed", "answers", "chang
 
 def write_baseline(path: Path, side: QueryScores, plan: AnalysisPlan) -> None:
     """Write a baseline; raise EngineError if an engine under test has too many failed queries or no results."""
-    engines = [engine for engine in side.engines if engine.name in real_engines(side)]
+    engines = [engine for engine in side.engines if engine.name in competing_engines(side)]
     for engine in engines:
         if engine.role == "candidate" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.experiment.spec.analysis_plan import without_lines
+from assay.report.family import SAME_MEAN, choose_leader, failed_engines, possible_leaders
 from assay.report.render.formatting import SHOWN, clip
 from assay.report.results_file import Diagnostic
-from assay.report.scored_run import (
-    SAME_MEAN,
-    ScoredRun,
-    candidates,
-    choose_leader,
-    failed_engines,
-    level_of,
-    measure_text,
-    pick,
-)
+from assay.report.scored_run import ScoredRun, level_of, measure_text, pick
 from assay.scoring import parse_measure, ranking_codes
 from assay.settings import get_key
 from assay.stats.records import one_digit
@@ -178,7 +170,7 @@ def _dead_parameter(parameter: _Parameter) -> Diagnostic:
 def _ranked_values(scored: ScoredRun, codes: IntArray) -> tuple[tuple[str, ...], FloatArray, Partition]:
     """Return candidates with distinct rankings, the leader first, their values and the clusters of queries."""
     dead = failed_engines(scored.run)
-    names = [name for name in candidates(scored.run, scored.plan) if name not in dead]
+    names = [name for name in possible_leaders(scored.run, scored.plan) if name not in dead]
     scores = headline(pick(scored.scores, engines=names, measures=(scored.primary,)))
     applies = np.asarray(~np.isnan(scores.values[:, 0]).any(axis=0))
     units = [unit for unit, keep in zip(scores.units, applies, strict=True) if keep]

@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from assay.experiment.records.directory import FOREST as FOREST_FILE
+from assay.report.family import competing_engines, failed_engines
 from assay.report.render.document import Block, Cell, Heading, Paragraph, Table, Tone, table
 from assay.report.render.formatting import format_interval, signed_ends
 from assay.report.results_file import Results
-from assay.report.scored_run import (
-    ScoredRun,
-    by_tag,
-    failed_engines,
-    group_means,
-    pick,
-    rank_measure,
-    real_engines,
-)
+from assay.report.scored_run import ScoredRun, by_tag, group_means, pick, rank_measure
 from assay.scoring import parse_measure
 from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.config import DEFAULT
@@ -70,7 +63,7 @@ def _bootstrap_numbers(scored: ScoredRun, comparison: Comparison) -> Iterator[Re
 
     Each resampling starts from the seed of the analysis plan, so that rows do not depend on each other.
     """
-    names = [name for name in real_engines(scored.run) if name not in failed_engines(scored.run)]
+    names = [name for name in competing_engines(scored.run) if name not in failed_engines(scored.run)]
     if not names:
         return
     scores = headline(pick(scored.scores, engines=names, measures=(scored.primary,)))

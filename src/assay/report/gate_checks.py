@@ -4,15 +4,17 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from assay._version import __version__
 from assay.clock import today
+from assay.corpus_changes import change_sentences
 from assay.errors import ConfigError
-from assay.report.comparison import NOT_COMPARED, changed_corpora, comparison_blocks, decide_sides
-from assay.report.decision import Decision, card
-from assay.report.gate_history import GatedCommit, trend_text
+from assay.report.comparison import decide_sides
+from assay.report.decision import Decision
+from assay.report.family import tested_engines
+from assay.report.gate_history import GatedCommit
 from assay.report.query_scores import (
     QueryScores,
     Regression,
@@ -21,19 +23,17 @@ from assay.report.query_scores import (
     chance_between,
     find_regressions,
     means_over,
-    regression_blocks,
     stability,
-    stability_blocks,
     wavering_text,
 )
-from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
-from assay.report.render.formatting import clip, count, signed_ends
-from assay.report.scored_run import FAILED_SHARE, engines_under_test, labeled_measure, measure_text, notes_on, pick
+from assay.report.render.formatting import signed_ends
+from assay.report.scored_run import FAILED_SHARE, NOT_COMPARED, labeled_measure, measure_text, pick
+from assay.report.sentences import notes_on
 from assay.scoring import parse_measure
 from assay.scoring.match import MATCHING_RULE
 from assay.scoring.measures import default_level
 from assay.stats import means
-from assay.stats.records import Comparison, ComparisonRow, Verdict
+from assay.stats.records import Comparison, ComparisonRow, Verdict, engine_of
 from assay.stats.run_variance import is_regression
 from assay.types import AnalysisPlan
 
@@ -156,7 +156,7 @@ def judge_gate(
     names = [e.name for e in new.engines]
     if engine and engine not in names:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"use one of: {', '.join(names)}")
-    gated = (engine,) if engine else engines_under_test(new)
+    gated = (engine,) if engine else tested_engines(new)
     # the baseline is not what a threshold is for
     required = tuple(name for name in gated if name != plan.baseline) or gated
     sides = _Sides(old, new)
@@ -171,7 +171,7 @@ def judge_gate(
         *(_check_counterparts(old, new, gated, plan, engine) if old else ()),
     ]
     failed = {part for check in checks if not check.passed for part in (check.what, check.what.partition(": ")[0])}
-    blamed = [row.engine for row in rows if {_title(row), row.engine.removesuffix(f" ({new.name})")} & failed]
+    blamed = [row.engine for row in rows if {_title(row), engine_of(row.engine)} & failed]
     doubted = [row for row in rows if row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE)]
     pairs = [(row, pair) for row in doubted if (pair := sides.pair(row))]
     unrepeated = (
@@ -189,15 +189,15 @@ def judge_gate(
         losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
         decision=decide_sides(comparison, old, new, plan, worst=True, blamed=blamed) if comparison else None,
-        changes=tuple(changed_corpora(old, new)) if old else (),
+        changes=tuple(change_sentences(old.corpora, new.corpora)) if old else (),
     )
 
 
 def history_line(gate: Gate, new: QueryScores, plan: AnalysisPlan, engine: str | None, commit: str) -> GatedCommit:
     """Return the history line of a gate: of the engine with the worst comparison, else of the first gated engine."""
     decision = gate.decision
-    gated = (engine,) if engine else engines_under_test(new)
-    compared = decision.candidate.name.removesuffix(f" ({new.name})") if decision else ""
+    gated = (engine,) if engine else tested_engines(new)
+    compared = engine_of(decision.candidate.name) if decision else ""
     name = compared if compared in new.scores.engines else gated[0]
     mean = decision.candidate.mean if decision and name == compared else None
     if mean is None:
@@ -229,10 +229,8 @@ class _Sides:
 
     def pair(self, row: ComparisonRow) -> tuple[QueryScores, str] | None:
         """Return the old side and the engine of a row that compares one engine between the sides."""
-        for name in (engine.name for engine in self.new.engines) if self.old else ():
-            if self.old and (row.engine, row.baseline) == (f"{name} ({self.new.name})", f"{name} ({self.old.name})"):
-                return self.old, name
-        return None
+        name = engine_of(row.engine)
+        return (self.old, name) if self.old and engine_of(row.baseline) == name else None
 
     @property
     def repeat_advice(self) -> str:
@@ -342,101 +340,9 @@ def _check_counterparts(
             yield GateCheck("counterpart", name, False, 5, detail)
     present = {other.name for other in new.engines}
     references = {other.name for other in old.engines if other.role != "candidate" and other.name in present}
-    for name in engines_under_test(old) if engine is None else ():
+    for name in tested_engines(old) if engine is None else ():
         if name not in {*gated, *references} and (not family or name in family):
             why = new.skipped.get(name)
             add = f"the baseline has this engine, the run does not; add it to the run, {_ANEW}"
             state = f"it was skipped: {why}; fix that and run again" if why else add
             yield GateCheck("counterpart", name, False, 5, f"{state}, {choose}")
-
-
-#: Lines of checks in the short output, and their columns; changed files may take two lines. With the card, at most 15.
-_CHECK_LINES = 4
-_WIDTH = 80
-_CHANGES_LENGTH = 150
-
-
-def gate_summary(gate: Gate, show: str) -> Document:
-    """Show the other checks that did not pass, the decision on the worst comparison, and the outcome of the gate.
-
-    `show` is the command that shows a query.
-    """
-    checks = [check for check in gate.checks if check.warning or not check.passed or check.kind == "floor"]
-    if gate.decision:  # the card has the comparisons
-        checks = [check for check in checks if check.kind != "comparison"]
-    # one failure of each exit code first, so that a missing engine and a regression are both printed
-    first = {check.exit_code: check for check in reversed(checks) if not check.passed}.values()
-    checks.sort(key=lambda check: (check not in first, check.passed))
-    lines, free = list[str](), _CHECK_LINES
-    for check in checks:
-        line = _check_line(check)
-        free -= math.ceil(len(line) / (_WIDTH - 10))  # words are wrapped before the last columns
-        if free < 0 and lines:
-            break
-        lines.append(line)
-    more = len(checks) - len(lines)
-    lines += [f"and {count(more, 'more check')} (--full)"] if more > 0 else []
-    lines += [_cut(change, _CHANGES_LENGTH) for change in gate.changes[:1]]
-    more = len(gate.changes) - 1
-    lines += [f"and {count(more, 'more corpus', 'more corpora')} changed (--full)"] if more > 0 else []
-    blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), *map(Paragraph, lines)]
-    return Document("", (*blocks, *_ending(gate, show, " with --full")))
-
-
-def _ending(gate: Gate, show: str, more: str) -> list[Block]:
-    """Return the card, without changes of the corpus that are listed above it, and the outcome as the last line."""
-    blocks: list[Block] = []
-    if gate.decision:
-        warnings = tuple(warning for warning in gate.decision.warnings if warning not in gate.changes)
-        blocks.append(card(replace(gate.decision, warnings=warnings), show=show, more=more))
-    return [*blocks, Paragraph(_gate_title(gate), "bad" if gate.exit_code else "good")]
-
-
-def _check_line(check: GateCheck) -> str:
-    return _cut(f"{_check_outcome(check)[0]}: {check.what}: {check.detail}", _WIDTH * _CHECK_LINES)
-
-
-def _cut(text: str, length: int) -> str:
-    flat = clip(text, length * 10)
-    return flat if len(flat) <= length else f"{flat[: length - 1]}…"
-
-
-def gate_document(gate: Gate, show: str = "") -> Document:
-    """Show the checks, the comparison behind them, and the decision."""
-    blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
-    blocks += regression_blocks(gate.losses)
-    if gate.comparison:
-        blocks += [Heading("Comparison"), *comparison_blocks(gate.comparison)]
-    blocks += stability_blocks(gate.steadiness)
-    doubtful = "; ".join(check.what for check in gate.checks if check.doubtful)
-    if gate.exit_code == 0 and doubtful:
-        blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
-    blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
-    blocks += trend_blocks(gate)
-    return Document("", (*blocks, *_ending(gate, show, " above")))
-
-
-def trend_blocks(gate: Gate) -> list[Block]:
-    text = trend_text(gate.history)
-    return [Paragraph(f"Trend of {text}")] if text else []
-
-
-def _gate_title(gate: Gate) -> str:
-    if gate.exit_code == 0 and gate.verdict != VERDICTS[0]:
-        return "assay gate: pass, inconclusive (exit 0)"
-    causes = {"comparison": "significant regression", "floor": "below a threshold", "counterpart": "engine missing"}
-    failed = [check for check in gate.checks if not check.passed and check.exit_code == gate.exit_code]
-    reasons = dict.fromkeys(causes[check.kind] for check in failed if check.kind in causes and not check.doubtful)
-    reason = f": {' and '.join(reasons)}" if reasons and gate.exit_code in (1, 5) else ""
-    return f"assay gate: {gate.verdict} (exit {gate.exit_code}){reason}"
-
-
-def check_table(gate: Gate) -> Table:
-    rows = [[Cell(check.what), Cell(*_check_outcome(check)), Cell(check.detail)] for check in gate.checks]
-    return table(["Check", "Outcome", "Details"], rows)
-
-
-def _check_outcome(check: GateCheck) -> tuple[str, Tone]:
-    if not check.passed:
-        return "fail", "bad"
-    return ("warning", "warning") if check.warning else ("pass", "good")

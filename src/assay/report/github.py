@@ -24,13 +24,11 @@ from assay.http import (
     read_token,
 )
 from assay.redaction import Redactor
-from assay.report.comparison import comparison_blocks
-from assay.report.decision import card
-from assay.report.gate_checks import VERDICTS, Gate, check_table, trend_blocks
-from assay.report.query_scores import regression_blocks, stability_blocks
-from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
+from assay.report.comparison_text import card, comparison_blocks
+from assay.report.gate_checks import VERDICTS, Gate
+from assay.report.gate_document import check_table, regression_blocks, stability_blocks, trend_blocks
+from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table, block_markdown
 from assay.report.render.formatting import SHOWN, clip, escape_commands, strip_control
-from assay.report.render.markup import block_markdown
 
 if TYPE_CHECKING:
     from assay.gold.lint.rules import LintFinding

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from assay.corpus_changes import change_sentences
 from assay.errors import ConfigError, EngineError, NotComparableError
 from assay.experiment.ablation import spent_warning
 from assay.experiment.ledger import (
@@ -18,11 +19,13 @@ from assay.experiment.ledger import (
     make_entry,
 )
 from assay.experiment.spec.analysis_plan import check_plan
-from assay.report.comparison import changed_corpora, compare_engines, require_comparable
+from assay.report.comparison import compare_in_run, require_comparable
+from assay.report.family import failed_engines, opponents_of, reference_baseline
+from assay.report.query_scores import gather
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, table
 from assay.report.render.formatting import count, p_text, repository_names
 from assay.report.rows_file import HASH_DIGITS, corpora_hash
-from assay.report.scored_run import compared_engines, failed_engines, pick, reference_baseline
+from assay.report.scored_run import pick
 from assay.report.tuning_report import AblationResult, TuneReport, worst_text
 from assay.scoring import score
 from assay.stats.compare import by_repository, compare_pairs, worst
@@ -69,8 +72,8 @@ def measure_engine(run: Run, plan: AnalysisPlan, engine: str) -> MeasuredChange:
     new, old = _find_engine(run, engine), _find_engine(run, baseline)
     if new is old:
         raise ConfigError(f"cannot compare {new.name} with itself", hint="name another --baseline")
-    together = not family and engine in compared_engines(run, baseline)
-    comparison = compare_engines(run, plan, None if together else engine)
+    together = not family and engine in opponents_of(run, baseline)
+    comparison = compare_in_run(gather((run,), plan.measures, ""), plan, None if together else engine)
     row = next((row for row in comparison.rows if row.engine == engine), None)
     if row is None:
         raise _all_failed(comparison.failed)
@@ -93,7 +96,7 @@ def measure_runs(
     Also return a sentence on the queries that both runs have.
     """
     require_comparable(old_run, new_run)
-    changed = changed_corpora(old_run, new_run)
+    changed = change_sentences(old_run.header.corpora, new_run.header.corpora)
     if changed and not allow_changed_corpus:
         raise NotComparableError(" ".join(changed), hint="add --allow-changed-corpus to compare anyway")
     old, new = _find_engine(old_run, engines[0]), _find_engine(new_run, engines[1])

@@ -17,11 +17,10 @@ from assay.experiment.spec.analysis_plan import BASELINE, settle_level
 from assay.files import remove_leftovers, write_atomic
 from assay.processes.forks import forked
 from assay.report.analysis import analyze_scored
-from assay.report.explorer.excerpts import PagePlan, make_traces
-from assay.report.explorer.html_page import HtmlReport, TooSmallError, build_page, in_folder
+from assay.report.explorer.html_page import HtmlReport, PagePlan, TooSmallError, build_page, in_folder, make_traces
 from assay.report.extra_tables import forest_csv
+from assay.report.render.document import to_markdown
 from assay.report.render.formatting import format_json
-from assay.report.render.markup import to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import Results, results_json
 from assay.report.rows_file import carry_over, read_rows, rows_text
@@ -95,18 +94,12 @@ def _with_plan(run: Run, plan: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
     return replace(run, header=replace(run.header, analysis_plan=plan)), warnings
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedRun:
-    scored: ScoredRun
-    results: Results
-
-
-def reopen(run: Run, plan: AnalysisPlan, directory: Path, *, worst: bool = True) -> LoadedRun:
+def reopen(run: Run, plan: AnalysisPlan, directory: Path, *, worst: bool = True) -> tuple[ScoredRun, Results]:
     """Score and analyze the run of a directory; the rows of earlier runs are kept."""
     scored = score_run(run, plan)
     results = analyze_scored(scored, worst=worst)
     rows = carry_over(results.rows, read_rows(directory) or (), comparability_of(run))
-    return LoadedRun(scored, replace(results, rows=rows))
+    return scored, replace(results, rows=rows)
 
 
 def write_reports(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.digests import digest_of, text_digest
+from assay.digests import digest_of
 from assay.errors import NotComparableError
-from assay.report.render.document import Block, Cell, Heading, Paragraph, table
 from assay.report.render.formatting import count
-from assay.report.scored_run import FAILED_SHARE, pick, synthetic_sets
+from assay.report.scored_run import FAILED_SHARE, pick
+from assay.report.sentences import synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
@@ -130,11 +130,6 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
         date=first.header.date,
         skipped=first.header.skipped,
     )
-
-
-def path_key(path: str) -> str:
-    """Return a slash and a short digest of a path; a path that begins with a slash is returned unchanged."""
-    return path if path.startswith("/") else f"/{text_digest(path)[:6]}"
 
 
 def _check_repeat(first: Run, other: Run, number: int) -> None:
@@ -258,31 +253,6 @@ def wavering_text(queries: Sequence[UnstableQuery]) -> str:
     return ", ".join(names + more)
 
 
-_LEGEND = (
-    "Each query counts once, with its mean over the repeats. The standard deviation is that of the mean of one run."
-)
-
-
-def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
-    rows: list[list[str | Cell]] = []
-    for engine in stabilities:
-        if engine.sd is not None:
-            mean = f"{engine.measure} {math.fsum(engine.means) / engine.repeats:.3f}"
-            fails = Cell(wavering_text(engine.wavering), "warning") if engine.wavering else Cell("–")
-            numbers = [str(engine.repeats), mean, f"±{engine.sd:.3f}", f"{engine.changed:.0%}"]
-            rows.append([engine.side, engine.engine, *numbers, fails])
-    columns = [
-        "Run",
-        "Engine",
-        ">Repeats",
-        ">Mean",
-        ">SD between repeats",
-        ">Changed rankings",
-        "Failed in some repeats",
-    ]
-    return [Heading("Variation between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
-
-
 def answered_text(engine: EngineScores, repeats: int) -> str:
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
@@ -319,13 +289,3 @@ def find_regressions(old: QueryScores, new: QueryScores, name: str, row: Compari
     ]
     regressions.sort(key=lambda found: (sign * (found.after - found.before), found.gold, found.query))
     return tuple(regressions[:_MAX_REGRESSIONS])
-
-
-def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
-    if not regressions:
-        return []
-    rows = [
-        [r.intent, r.engine, f"{r.before:.3f}", f"{r.after:.3f}", f"{r.after - r.before:+.3f}"] for r in regressions
-    ]
-    columns = ["Query", "Engine", f">{regressions[0].measure} before", ">Now", ">Change"]
-    return [Heading("Largest regressions by query"), table(columns, rows)]

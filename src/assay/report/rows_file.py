@@ -14,11 +14,8 @@ from assay.experiment.records import config_hash
 from assay.experiment.records.directory import ROWS
 from assay.experiment.records.merge import LASTING, Comparability, comparability_of, day_of, skipped_reason
 from assay.files import read_utf8
-from assay.report.comparison import NOT_COMPARED
-from assay.report.render.document import Block, Cell, Heading, Tone, table
-from assay.report.render.formatting import SHOWN, clip, mean_text, plain
-from assay.report.scored_run import ScoredRun, measure_text
-from assay.scoring import parse_measure
+from assay.report.render.formatting import SHOWN, clip, plain
+from assay.report.scored_run import NOT_COMPARED, ScoredRun
 from assay.stats.records import Comparison
 from assay.types import OLD_ROLES, EngineRole, EngineRun, Status
 
@@ -72,7 +69,7 @@ class EngineRow:
     primary: str = ""
     values: tuple[Value, ...] = ()
     baseline: str = ""
-    verdict: str = ""  # against the baseline; empty without a claim
+    verdict: str = ""  # against the baseline; empty without an analysis plan
 
     @property
     def footing(self) -> Comparability:
@@ -178,72 +175,6 @@ def read_rows(directory: Path) -> tuple[EngineRow, ...] | None:
     except (ValueError, TypeError, KeyError) as error:
         hint = "delete the file to drop the rows of earlier runs"
         raise InputError(f"invalid rows of earlier runs: {error}", file=path, hint=hint) from error
-
-
-_NOTE = (
-    "Each row has its date, the version of Assay and the hashes of gold set, corpora and settings; rows.json has the "
-    "full hashes."
-)
-_STALE_NOTE = (
-    "Measured in earlier runs and not comparable with the rows above. `assay run` measures declared engines again; "
-    "`assay run --drop-stale` drops the other rows."
-)
-_ORIGIN = ["Date", "Assay", "Gold set", "Corpora", "Settings"]
-
-
-def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str], note: str) -> list[Block]:
-    """Return the tables of measured, skipped and stale engines; `note` explains the means."""
-    sign = -1 if parse_measure(primary).higher_is_better else 1
-
-    def rank(row: EngineRow) -> tuple[float, str]:
-        value = row.value(primary)
-        return (float("inf") if value is None else sign * value.mean, row.engine)
-
-    others = [measure for measure in measures if measure != primary]
-    columns = ["Engine", *(f">{measure_text(measure)}" for measure in (primary, *others)), ">Failed", "Verdict"]
-    columns += [">Queries", ">Repositories", ">k", *_ORIGIN]
-    measured = sorted((row for row in rows if row.state == "measured"), key=rank)
-    lines = [_cells(row, [primary, *others]) for row in measured]
-    for row in rows:
-        if row.state == "skipped":
-            known: dict[str, str | Cell] = {"Engine": row.engine, "Verdict": Cell(f"skipped: {row.reason}", "warning")}
-            lines.append([known.get(column, "–") for column in columns])
-    blocks: list[Block] = [Heading("Results"), table(columns, lines, f"{note} {_NOTE}")]
-    stale = [row for row in rows if row.state == "stale"]
-    if stale:
-        columns = ["Engine", "Reason", "Measure", ">Mean", ">Queries", ">k", *_ORIGIN]
-        lines = [
-            [r.engine, r.reason, r.primary, _interval(r, r.primary), str(r.queries), str(r.k), *_origin(r)]
-            for r in stale
-        ]
-        blocks += [Heading("Stale rows"), table(columns, lines, _STALE_NOTE)]
-    return blocks
-
-
-def _cells(row: EngineRow, measures: Sequence[str]) -> list[str | Cell]:
-    ends = {"floor": "floor", "ceiling": "ceiling"}
-    verdict = row.verdict or ("baseline" if row.engine == row.baseline else ends.get(row.role, "–"))
-    tone: Tone = "good" if row.verdict.startswith("better") else "bad" if row.verdict.startswith("worse") else "plain"
-    return [
-        f"{row.engine} (failed)" if 0 < row.asked == row.failed else row.engine,
-        *(_interval(row, measure) for measure in measures),
-        Cell(f"{row.failed} of {row.asked}", "bad") if row.failed else "0",
-        Cell(verdict, tone),
-        str(row.queries),
-        str(row.repositories),
-        str(row.k),
-        *_origin(row),
-    ]
-
-
-def _interval(row: EngineRow, measure: str) -> str:
-    value = row.value(measure)
-    return "–" if value is None else mean_text(value.mean, value)
-
-
-def _origin(row: EngineRow) -> list[str]:
-    hashes = (row.gold_hash, row.corpora_hash, row.config_hash)
-    return [row.date, row.assay, *(digest[:HASH_DIGITS] for digest in hashes)]
 
 
 def skipped_note(rows: Sequence[EngineRow]) -> str:

@@ -1,30 +1,27 @@
+"""A run with its scores: parts of them, names of measures, and the comparison with the baseline."""
+
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from assay.errors import ConfigError
-from assay.report.render.formatting import count
-from assay.scoring import RR, Level, parse_measure, score
+from assay.report.family import failed_engines, resolve_baseline
+from assay.scoring import RR, Level, identical_rankings, parse_measure, score
 from assay.scoring.score import Scorer, as_scorer
+from assay.stats import compare, means_only
 from assay.stats.compare import means
-from assay.types import AnalysisPlan, EngineRole, Query, Run, Scores, Unit, sort_phrasings
+from assay.stats.config import compare_options
+from assay.stats.records import Comparison
+from assay.types import AnalysisPlan, Query, Run, Scores, Unit, sort_phrasings
 
 if TYPE_CHECKING:
     from assay.stats.records import MeanRow
     from assay.types import FloatArray
 
-#: Digits of a mean; more are rounding errors.
-SAME_MEAN = 12
 #: With more failures the numbers describe the failures, not the ranking.
 FAILED_SHARE = 0.05
-#: With fewer queries a single one changes a mean by more than three points (the limit of the Pyckle guide).
-FEW_QUERIES = 30
-#: Synthetic gold sets that a sentence names.
-_NAMED_SETS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,67 +62,6 @@ def score_run(run: Run, plan: AnalysisPlan) -> ScoredRun:
     return ScoredRun(run, resolved, scores, scorer, queries, headline, pairwise)
 
 
-def resolve_baseline(
-    run: RunLike, plan: AnalysisPlan, scores: Scores, failed: Collection[str], engine: str | None = None
-) -> tuple[AnalysisPlan, bool]:
-    """Return a plan with a baseline, and whether the baseline was chosen by score.
-
-    Without a declared baseline, the runner-up of the candidates is chosen, or the best candidate other than `engine`.
-    With too few candidates, the baseline is a reference.
-    """
-    if plan.baseline:
-        return plan, False
-    gains = {name: gain for name, gain in score_gains(scores, plan.primary).items() if name not in failed}
-    ranked = [name for name in rank_engines(run, candidates(run, plan), gains) if name != engine]
-    place = 0 if engine else 1
-    if len(ranked) > place:
-        return replace(plan, baseline=ranked[place]), True
-    return replace(plan, baseline=reference_baseline(run, engine)), False
-
-
-def reference_baseline(run: RunLike, engine: str | None = None) -> str:
-    """Return the first reference, else the first engine; `engine` only if there is no other."""
-    others = [other for other in run.engines if other.name != engine] or run.engines
-    return next((other.name for other in others if other.role == "reference"), others[0].name)
-
-
-def score_gains(scores: Scores, primary: str) -> dict[str, float]:
-    """Return the rounded mean of every engine over the headline units, negated if lower is better."""
-    sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
-    columns = [i for i, unit in enumerate(scores.units) if unit.headline]
-    values = scores.values[:, scores.measures.index(primary)][:, columns]
-    applies = ~np.isnan(values).all(axis=0)
-    if not applies.any():
-        return {}
-    return {
-        name: sign * round(float(mean), SAME_MEAN)
-        for name, mean in zip(scores.engines, np.nanmean(values[:, applies], axis=1), strict=True)
-    }
-
-
-def reference_warnings(run: RunLike, scores: Scores, primary: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return a warning if a reference or the floor scores better than the first of `names`."""
-    gains = score_gains(scores, primary)
-    references = [e.name for e in run.engines if e.role in ("reference", "floor") and e.name not in names]
-    best = max((name for name in references if name in gains), key=lambda name: gains[name], default="")
-    beaten = [name for name in names if best and name in gains and gains[name] < gains[best]]
-    if names[0] not in beaten:
-        return ()
-    sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
-    texts = [f"{name} ({sign * gains[name]:.3f})" for name in (best, *beaten)]
-    return (f"The reference {texts[0]} scores better than {' and '.join(texts[1:])}.",)
-
-
-def few_queries(queries: int, primary: str) -> tuple[str, ...]:
-    """Return a warning if a comparison has few queries."""
-    if not 0 < queries < FEW_QUERIES:
-        return ()
-    measure = parse_measure(primary)
-    step = (measure.high - measure.low) / queries
-    many = count(queries, "query", "queries")
-    return (f"Only {many}, fewer than {FEW_QUERIES}: one can change a mean by {step:.2g}.",)
-
-
 def level_of(primary: str) -> Level:
     """Return the level at which a measure matches results; lines if the measure has no such parameter."""
     return cast("Level", parse_measure(primary).level)
@@ -158,100 +94,6 @@ def rank_measure(primary: str, k: int) -> str:
     if measure.name == RR.name and measure["rule"] != "assay":
         return repr(measure @ k)
     return repr(RR(level=measure.level) @ k)
-
-
-class EngineLike(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def role(self) -> EngineRole: ...
-
-
-class RunLike(Protocol):
-    @property
-    def engines(self) -> Sequence[EngineLike]: ...
-
-
-def real_engines(run: RunLike) -> tuple[str, ...]:
-    """Return the competing engines: all but floor and ceiling."""
-    return tuple(e.name for e in run.engines if e.role in ("candidate", "reference"))
-
-
-def engines_under_test(run: RunLike) -> tuple[str, ...]:
-    """Return the engines under test; without any, the references."""
-    return tuple(e.name for e in run.engines if e.role == "candidate") or real_engines(run)
-
-
-def compared_engines(run: RunLike, baseline: str) -> tuple[str, ...]:
-    """Return the engines compared with the baseline; references only if no engine under test is left."""
-    tested = tuple(name for name in engines_under_test(run) if name != baseline)
-    return tested or tuple(name for name in real_engines(run) if name != baseline)
-
-
-def family_of(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
-    """Return the engines whose comparisons get a verdict: the declared family that ran, else all compared engines."""
-    if not plan.family:
-        return compared_engines(run, plan.baseline)
-    names = {engine.name for engine in run.engines}
-    return tuple(name for name in plan.family if name in names and name != plan.baseline)
-
-
-def competing(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
-    """Return the engines to compare pairwise: the candidates; with fewer than two, also the baseline or references."""
-    tested = candidates(run, plan)
-    with_baseline = tuple(e.name for e in run.engines if e.name in tested or e.name == plan.baseline)
-    return next((names for names in (tested, with_baseline) if len(names) > 1), real_engines(run))
-
-
-def candidates(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
-    """Return the engines that can lead: the declared family and its baseline, else the engines under test.
-
-    A reference is a candidate only if the family names it or there is no other candidate.
-    """
-    tested = {engine.name for engine in run.engines if engine.role == "candidate"}
-    names = {*plan.family, *(tested & {plan.baseline})} if plan.family else tested
-    return tuple(engine.name for engine in run.engines if engine.name in names) or real_engines(run)
-
-
-def choose_leader(run: Run, plan: AnalysisPlan, gains: Mapping[str, float]) -> str:
-    """Return the candidate with the best mean.
-
-    Ties go to the baseline, then to the engine with the fewest changes, then to the first declared.
-    """
-    return _best_of(run, candidates(run, plan), gains, plan.baseline) or _best_of(run, gains, gains) or plan.baseline
-
-
-def choose_challenger(run: Run, plan: AnalysisPlan, gains: Mapping[str, float]) -> str:
-    """Return the best engine compared with the baseline; without one, the baseline."""
-    family = family_of(run, plan) or tuple(name for name in real_engines(run) if name in gains)
-    return _best_of(run, family, gains) or plan.baseline
-
-
-def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
-    ranked, failed = rank_engines(run, names, gains, first), failed_engines(run)
-    return next((name for name in ranked if name not in failed), ranked[0] if ranked else "")
-
-
-def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float], first: str = "") -> list[str]:
-    """Rank engines by gain; ties go to `first`, then to the fewest changes, then to the first declared."""
-
-    def key(engine: EngineLike) -> tuple[float, bool, int]:
-        variation = getattr(engine, "variation", None)
-        return -gains[engine.name], engine.name != first, len(variation.changes) if variation else 0
-
-    known = [engine for engine in run.engines if engine.name in names and engine.name in gains]
-    return [engine.name for engine in sorted(known, key=key)]
-
-
-def absent_notes(run: RunLike, plan: AnalysisPlan) -> tuple[str, ...]:
-    names = {engine.name for engine in run.engines}
-    absent = [name for name in plan.family if name not in names]
-    return (f"Engines of the declared family that were not run: {', '.join(absent)}.",) if absent else ()
-
-
-def failed_engines(run: Run) -> frozenset[str]:
-    return frozenset(engine.name for engine in run.engines if engine.failed_throughout)
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:
@@ -292,29 +134,47 @@ def by_tag(scored: ScoredRun, tag: str) -> dict[str, list[int]]:
     return {name: [i for i in scored.headline if values[i] == name] for name in names}
 
 
-def synthetic_sets(run: Run) -> tuple[str, ...]:
-    return tuple(gold.name for gold in run.suite.golds if gold.synthetic)
+_Comparison = TypeVar("_Comparison", bound=Comparison)
 
 
-def synthetic_notes(run: Run) -> tuple[str, ...]:
-    """Return a warning if gold sets of a run are synthetic."""
-    return notes_on(synthetic_sets(run), [gold.name for gold in run.suite.golds])
+def mark_identical(comparison: _Comparison, run: Run | Scorer) -> _Comparison:
+    same = {frozenset((twins.first, twins.second)) for twins in identical_rankings(run)}
+    rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in comparison.rows)
+    return replace(comparison, rows=tuple(rows))
 
 
-def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
-    """Return a warning if some gold sets are synthetic."""
-    names = list(dict.fromkeys(synthetic))
-    if not names:
-        return ()
-    total = len(set(golds))
-    which = "This gold set is" if total == 1 else f"{len(names)} of {total} gold sets are"
-    more = f" and {len(names) - _NAMED_SETS} more" if len(names) > _NAMED_SETS else ""
-    return (
-        f"{which} synthetic ({', '.join(names[:_NAMED_SETS])}{more}): queries generated from code, not written by "
-        "people. They compare engines, but do not show how well an engine answers real queries.",
+def compare_with_baseline(
+    scores: Scores, plan: AnalysisPlan, family: Sequence[str], dead: Collection[str], *, pairwise: bool = False
+) -> Comparison:
+    """Compare a family with the baseline; failed engines keep their means but leave the family."""
+    left = [] if plan.baseline in dead else [name for name in family if name not in dead]
+    failed = [name for name in (plan.baseline, *family) if name in dead]
+    if not left:
+        return note_failed(compute_means(scores, plan, plan.baseline), failed, plan.baseline)
+    comparison = compare(
+        pick(scores, engines=[name for name in scores.engines if name not in dead]),
+        baseline=plan.baseline,
+        primary=plan.primary,
+        family=left,
+        pairwise=pairwise,
+        **compare_options(plan),
     )
+    every = means(scores, alpha=plan.alpha, cluster=plan.cluster) if dead else comparison.means
+    return note_failed(replace(comparison, means=every), failed, plan.baseline)
 
 
-def mark_synthetic(name: str, synthetic: Collection[str]) -> str:
-    """Return the name of a gold set, marked if it is synthetic and the name does not contain the word."""
-    return f"{name} (synthetic)" if name in synthetic and "synthetic" not in name else name
+def compute_means(scores: Scores, plan: AnalysisPlan, baseline: str) -> Comparison:
+    return means_only(scores, baseline=baseline, primary=plan.primary, alpha=plan.alpha, cluster=plan.cluster)
+
+
+def note_failed(comparison: _Comparison, failed: Sequence[str], baseline: str = "") -> _Comparison:
+    if not failed:
+        return comparison
+    note = f"Failed on every query, not compared: {', '.join(failed)}"
+    note += "; without the baseline there is no comparison." if baseline in failed else "."
+    notes = comparison.notes if comparison.rows else ()  # "no second engine" would not be the reason
+    return replace(comparison, failed=tuple(failed), notes=(note, *notes))
+
+
+#: The verdict on an engine without any successful query.
+NOT_COMPARED = "failed, not compared"

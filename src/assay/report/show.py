@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from assay.corpus_changes import find_changes
 from assay.errors import ConfigError, closest_match, did_you_mean
 from assay.gold.build import row_id
 from assay.report.render.document import (
@@ -181,7 +182,7 @@ def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[st
     notes, name = [], f"{gold}/{query.id}"
     if runs[0].hashes.get(name) != runs[1].hashes.get(name):
         notes.append("The query differs between the runs: each ranking is marked with the targets of its run.")
-    if len({run.header.corpora[gold].digest for run in runs if gold in run.header.corpora}) > 1:
+    if gold in {change.gold for change in find_changes(*(run.header.corpora for run in runs))}:
         notes.append(f"The corpus of {gold} changed between the runs: lines may have moved.")
     if runs[0].k != runs[1].k:
         notes.append(f"The first run requested {runs[0].k} results, the second {runs[1].k}.")

@@ -7,10 +7,12 @@ from typing import Any, Literal
 from assay.errors import EngineError
 from assay.experiment.ablation import AblationStep, DataNote, Strategy
 from assay.experiment.tuning import GridPoint, TuneOutcome, tune_scores
-from assay.report.comparison import mark_identical, verdict_tone
+from assay.report.comparison_text import verdict_tone
+from assay.report.family import failed_engines
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Table, table
 from assay.report.render.formatting import difference_text, format_interval, p_text, repository_names, signed_ends
-from assay.report.scored_run import failed_engines, pick, synthetic_notes
+from assay.report.scored_run import mark_identical, pick
+from assay.report.sentences import synthetic_notes
 from assay.scoring import score
 from assay.stats import means
 from assay.stats.compare import RepositoryChange, RepositoryTally, by_repository, compare_pairs, tally, worst

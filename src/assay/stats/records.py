@@ -180,6 +180,26 @@ class AllPairs(Comparison):
     leaders: tuple[str, ...]
 
 
+class EngineLabel(str):
+    """An engine of one of two compared runs; its text is `engine (run)`."""
+
+    engine: str
+    run: str
+
+    def __new__(cls, engine: str, run: str) -> EngineLabel:
+        label = super().__new__(cls, f"{engine} ({run})")
+        label.engine, label.run = engine, run
+        return label
+
+    def __reduce__(self) -> tuple[type[EngineLabel], tuple[str, str]]:
+        return EngineLabel, (self.engine, self.run)
+
+
+def engine_of(label: str) -> str:
+    """Return the name of an engine, without that of its run."""
+    return label.engine if isinstance(label, EngineLabel) else label
+
+
 @dataclass(frozen=True, slots=True)
 class RunNames:
     old: str = "a"

@@ -17,7 +17,7 @@ from assay.errors import ConfigError, InputError, NotComparableError
 from assay.files import read_utf8
 from assay.stats.compare import assemble, compare_table, rank_engines, table_means
 from assay.stats.config import DEFAULT, CompareOptions, CompareSettings
-from assay.stats.records import AllPairs, Comparison, QueryValue, RunNames, ValueRange
+from assay.stats.records import AllPairs, Comparison, EngineLabel, QueryValue, RunNames, ValueRange
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.score_table import MeasureColumn, ScoreTable, columns, headline
 from assay.types import Scores, Unit
@@ -70,8 +70,8 @@ def compare_scores(
 
     aligned = [
         EnginePair(
-            engine=f"{new_engine} ({names.new})",
-            baseline=f"{old_engine} ({names.old})",
+            engine=EngineLabel(new_engine, names.new),
+            baseline=EngineLabel(old_engine, names.old),
             measure=old_column.name,
             bounds=old_column.bounds,
             new=new.row(new_engine, new_column),
@@ -83,14 +83,14 @@ def compare_scores(
     rows = comparison_rows(aligned, units, settings)
     declared = None
     if family is not None:
-        declared = [f"{engine} ({names.new})" for _, engine in engines if engine in family]
+        declared = [EngineLabel(engine, names.new) for _, engine in engines if engine in family]
         if not declared:
             raise NotComparableError(
                 f"no engine of the declared family is in both runs: {', '.join(family)}",
                 hint=f"choose from: {', '.join(engine for _, engine in engines)}",
             )
     means = [
-        replace(row, engine=f"{row.engine} ({run})")
+        replace(row, engine=EngineLabel(row.engine, run))
         for table, chosen, run in ((old, before, names.old), (new, after, names.new))
         for row in table_means(table, chosen, settings.alpha, settings.cluster)
     ]
@@ -152,7 +152,7 @@ class JoinedEngines:
 def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngines:
     called = (old.engine, new.engine)
     if old.engine == new.engine:
-        called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
+        called = (EngineLabel(old.engine, old.run), EngineLabel(new.engine, new.run))
     first, second = headline(old.scores), headline(new.scores)
     matched, *tables = match_queries(first, second)
     values = [_values_of(side, table, measure) for side, table in zip((old, new), tables, strict=True)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assay.corpus.opening import find_local
+from assay.corpus_changes import changed_since
 from assay.engines import make_engine
 from assay.engines.base import EngineReply, ExplainingSession, FullEngine, Session, SharedCache, sharing_engine
 from assay.engines.kinds import KINDS, SettingPage
@@ -221,8 +222,7 @@ def _values(opened: CachedRun, prepared: PreparedGold, known: JudgedQuery, **ran
 
 def _notes(run: Run, engine: EngineRun, prepared: PreparedGold, before: _Hits, known: JudgedQuery | None) -> list[str]:
     gold = prepared.gold.name
-    facts = run.header.corpora.get(gold)
-    if facts is None or facts.digest != prepared.corpus.digest:
+    if changed_since(run.header.corpora.get(gold), prepared.corpus.digest):
         return [f"The corpus of {gold} changed since the run: both rankings are on the current files."]
     if known is None:
         return []

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.browser.bundle import page
+from assay.corpus_changes import change_sentences
 from assay.errors import AssayError, NotComparableError, located_message
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
@@ -19,12 +20,13 @@ from assay.experiment.tracing import explainable_engines
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import analyze_scored
-from assay.report.comparison import changed_corpora, require_comparable
-from assay.report.explorer.excerpts import PageLimits
+from assay.report.comparison import require_comparable
 from assay.report.explorer.html_page import TooSmallError, build_page
+from assay.report.explorer.page_data import PageLimits
+from assay.report.family import tested_engines
 from assay.report.results_file import Results
 from assay.report.rows_file import carry_over, read_rows
-from assay.report.scored_run import ScoredRun, engines_under_test, score_run
+from assay.report.scored_run import ScoredRun, score_run
 from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
@@ -155,7 +157,7 @@ def _pair_page(old: CachedRun, new: CachedRun) -> bytes:
     names = RunNames(old.found.name, new.found.name)
     origins = _name_engines(old.run, new.run, names)
     run, notes = _join_runs(old.run, new.run, names, origins)
-    changed = changed_corpora(old.run, new.run)
+    changed = change_sentences(old.run.header.corpora, new.run.header.corpora)
     log_saved_access(run.suite, "serve", [engine.name for engine in run.engines])
     scored = score_run(run, analysis_plan_of(run))
     results = analyze_scored(scored)
@@ -278,7 +280,7 @@ def _rename(run: Run, own: str, name: str, keys: set[_Key]) -> EngineRun:
 
 
 def _pair_plan(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
-    before, after = engines_under_test(old), engines_under_test(new)
+    before, after = tested_engines(old), tested_engines(new)
     shared = [name for name in after if name in before]
     if not before or not after:
         raise NotComparableError(

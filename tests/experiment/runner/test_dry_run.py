@@ -12,7 +12,7 @@ from assay.experiment.execution import execute_spec
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.spec import Spec
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 
 
 @pytest.fixture

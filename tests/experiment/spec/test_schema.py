@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 import referencing
 
+from assay.cli.init import starter_config
 from assay.experiment.spec import Spec, load_spec
-from assay.experiment.spec.assay_toml import shipped_experiments
+from assay.experiment.spec.assay_toml import KEYS, SWEEP_KEYS, VARIANT_KEYS, shipped_experiments
 from assay.experiment.spec.engine_entries import ENGINE_KEYS
-from assay.experiment.spec.spec import KEYS, SWEEP_KEYS, TABLE_NAMES, TABLES, VARIANT_KEYS
-from assay.experiment.spec.starter import starter_config
+from assay.experiment.spec.experiment_spec import TABLE_NAMES, TABLES
 from assay.experiment.tuning import TuneSettings
 from tests.experiment.spec.files import BASE, schema, written
 
@@ -102,7 +102,7 @@ def test_starter_file_fits_schema_and_reader(tmp_path):
 
 
 def test_starter_file_fits_schema_and_reader_without_comment_marks(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.experiment.spec.starter.which", lambda program: program)  # every tool is installed
+    monkeypatch.setattr("assay.cli.init.which", lambda program: program)  # every tool is installed
     text = uncommented(starter_config())
     validator().validate(tomllib.loads(text))
     names = [subject.name for subject in load_spec(written(tmp_path, text)).entries()]
@@ -111,7 +111,7 @@ def test_starter_file_fits_schema_and_reader_without_comment_marks(tmp_path, mon
 
 
 def test_starter_file_lists_only_installed_tools(monkeypatch):
-    monkeypatch.setattr("assay.experiment.spec.starter.which", lambda program: program if program == "ck" else None)
+    monkeypatch.setattr("assay.cli.init.which", lambda program: program if program == "ck" else None)
     assert set(tomllib.loads(uncommented(starter_config()))["engines"]) == {"builtin", "mine", "ours", "ck"}
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from assay.cli.init import starter_gold
 from assay.corpus import open_corpus
-from assay.experiment.spec.starter import starter_gold
 from assay.gold import load_gold
 from assay.gold.query_properties import is_copied
 from assay.types import CorpusSpec

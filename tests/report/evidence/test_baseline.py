@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import EngineError, InputError, NotComparableError
 from assay.report.baseline_file import read_baseline, write_baseline
-from assay.report.comparison import compare_evidence
+from assay.report.comparison import compare_sides
 from assay.report.query_scores import gather
 from assay.types import Run, VariantInfo
 from tests.report.evidence.labs import FACTS, PLAN, hashed, run_of
@@ -34,7 +34,7 @@ def test_baseline_file_gives_the_statistics_of_its_run_to_the_last_digit(tmp_pat
     old, new = run_of(OLD, repositories=repositories), run_of(NEW, repositories=repositories)
     read = replace(written(tmp_path, old), name="old")
     fresh = gather((new,), PLAN.measures, "new")
-    assert compare_evidence(read, fresh, PLAN) == compare_evidence(gather((old,), PLAN.measures, "old"), fresh, PLAN)
+    assert compare_sides(read, fresh, PLAN) == compare_sides(gather((old,), PLAN.measures, "old"), fresh, PLAN)
     assert values_of(read) == values_of(gather((old,), PLAN.measures, "old"))
 
 
@@ -164,7 +164,7 @@ def test_no_edit_of_a_baseline_is_a_bug_of_ours(tmp_path, edits):
         edited = json.dumps(data)
         file.write_text(edited if chance.random() < 0.9 else edited[: chance.randrange(len(edited))])
         try:
-            compare_evidence(read_baseline(file), new, PLAN)
+            compare_sides(read_baseline(file), new, PLAN)
         except (InputError, NotComparableError):
             refused += 1
     assert refused > 0.75 * edits
@@ -181,13 +181,13 @@ def test_measure_that_lost_its_values_is_compared_on_what_is_left_or_not_at_all(
         fewer[:, :, left:] = math.nan
         old = replace(whole, name="old", scores=replace(new.scores, values=fewer))
         if comparable:
-            said = compare_evidence(old, whole, plan).notes
+            said = compare_sides(old, whole, plan).notes
             assert "Compared on the 40 of 48 queries with a value of Displacement@10 that are the same" in " ".join(
                 said
             )
         else:
             with pytest.raises(NotComparableError, match="only 20 of 48 queries with a value of Displacement@10"):
-                compare_evidence(old, whole, plan)
+                compare_sides(old, whole, plan)
 
 
 def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_path):
@@ -210,24 +210,24 @@ def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_p
 def test_baseline_refuses_what_two_runs_refuse(tmp_path):
     old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), PLAN.measures, "new")
     moved = gather((hashed(lab({"mine": NEW}), replace(FACTS, digest="other")),), PLAN.measures, "new")
-    assert "corpus of gold0 changed" in compare_evidence(old, moved, PLAN).notes[0]
+    assert "corpus of gold0 changed" in compare_sides(old, moved, PLAN).notes[0]
     foreign = replace(moved, corpora={"gold0": replace(FACTS, digest="other", repository="elsewhere")})
     with pytest.raises(NotComparableError, match="corpus of gold0 is another repository: expected .*, got elsewhere"):
-        compare_evidence(old, foreign, PLAN)
+        compare_sides(old, foreign, PLAN)
     with pytest.raises(NotComparableError, match="5 results"):
-        compare_evidence(replace(old, k=5), new, PLAN)
+        compare_sides(replace(old, k=5), new, PLAN)
     with pytest.raises(NotComparableError, match="has no values of nDCG@10"):
-        compare_evidence(old, new, replace(PLAN, measures=("nDCG@10",)))
+        compare_sides(old, new, replace(PLAN, measures=("nDCG@10",)))
     fewer = replace(old, scores=replace(old.scores, units=tuple(replace(u, hash="x") for u in old.scores.units)))
     with pytest.raises(NotComparableError, match="only 0 of 48 queries"):
-        compare_evidence(fewer, new, PLAN)
+        compare_sides(fewer, new, PLAN)
 
 
 def test_loosened_plan_is_told(tmp_path):
     old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), PLAN.measures, "new")
-    notes = " ".join(compare_evidence(old, new, replace(PLAN, margin=0.5)).notes)
+    notes = " ".join(compare_sides(old, new, replace(PLAN, margin=0.5)).notes)
     assert "margin 0.02 → 0.5" in notes
-    assert "The analysis plan" not in " ".join(compare_evidence(old, new, PLAN).notes)
+    assert "The analysis plan" not in " ".join(compare_sides(old, new, PLAN).notes)
 
 
 def test_baseline_is_one_json_value(tmp_path):

@@ -6,8 +6,8 @@ import pytest
 
 from assay.errors import EngineError
 from assay.report.baseline_file import write_baseline
-from assay.report.comparison import compare_evidence
-from assay.report.decision import card
+from assay.report.comparison import compare_sides
+from assay.report.comparison_text import card
 from assay.report.gate_checks import judge_gate
 from assay.report.github import gate_page
 from assay.report.query_scores import gather
@@ -22,7 +22,7 @@ ONE = run_of(RANKS)
 def gated(old, new, plan=PLAN, engine=None):
     """Judge one run against another."""
     before, after = gather(old, plan.measures, "old"), gather(new, plan.measures, "new")
-    found = compare_evidence(before, after, plan, engine)
+    found = compare_sides(before, after, plan, engine)
     return judge_gate(after, plan, (), found, engine=engine, strict=False, old=before)
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from assay.errors import NotComparableError
-from assay.report.comparison import compare_evidence, compare_within
-from assay.report.gate_checks import gate_document, judge_gate
+from assay.report.comparison import compare_in_run, compare_sides
+from assay.report.gate_checks import judge_gate
+from assay.report.gate_document import gate_document
 from assay.report.query_scores import Stability, chance_between, gather, stability
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.stats.records import Verdict
 from assay.types import Hit
 from tests.report.evidence.labs import PLAN, hashed, run_of
@@ -45,8 +46,8 @@ def test_query_that_fails_in_every_repeat_does_not_waver():
 
 def test_same_run_many_times_says_no_more_than_once():
     old, new = run_of(RANKS), run_of([2, 2, 1, 2, 0, 1, 0, 1] * 5)
-    once = compare_evidence(seen(old, name="old"), seen(new), PLAN)
-    often = compare_evidence(seen(*[old] * 9, name="old"), seen(*[new] * 9), PLAN)
+    once = compare_sides(seen(old, name="old"), seen(new), PLAN)
+    often = compare_sides(seen(*[old] * 9, name="old"), seen(*[new] * 9), PLAN)
     assert once.rows[0].queries == often.rows[0].queries == 40
     for name in ("difference", "p", "se", "df", "clusters", "effective_n", "verdict"):
         assert getattr(often.rows[0], name) == pytest.approx(getattr(once.rows[0], name)), name
@@ -71,7 +72,7 @@ def test_other_experiments_are_no_repeats(spoil, said):
 def test_gate_names_the_query_that_fails_sometimes_and_shows_the_deviation_beside_the_difference():
     old = seen(run_of(RANKS), run_of([2, *RANKS[1:]]), name="old")
     new = seen(run_of(RANKS), run_of(RANKS, failed=[3]))
-    found = compare_evidence(old, new, PLAN)
+    found = compare_sides(old, new, PLAN)
     gate = judge_gate(new, PLAN, (), found, engine=None, strict=False, old=old)
     assert gate.exit_code == 0
     steady = next(check for check in gate.checks if check.kind == "steadiness")
@@ -94,14 +95,14 @@ def test_failures_are_counted_over_all_repeats():
 
 def test_same_scores_are_a_pass_whether_rankings_changed_or_not():
     old, new = seen(run_of(RANKS), name="old"), seen(run_of(RANKS), run_of(RANKS))
-    gate = judge_gate(new, PLAN, (), compare_evidence(old, new, PLAN), engine=None, strict=True, old=old)
+    gate = judge_gate(new, PLAN, (), compare_sides(old, new, PLAN), engine=None, strict=True, old=old)
     assert (gate.exit_code, gate.verdict) == (0, "pass")
     run = run_of(RANKS)
     (engine,) = run.engines
     other = replace(engine.rankings[0], hits=(*engine.rankings[0].hits[:-1], Hit("elsewhere.py")))
     turned = replace(run, engines=(replace(engine, rankings=(other, *engine.rankings[1:])),))
     new = seen(run, turned)
-    gate = judge_gate(new, PLAN, (), compare_evidence(old, new, PLAN), engine=None, strict=True, old=old)
+    gate = judge_gate(new, PLAN, (), compare_sides(old, new, PLAN), engine=None, strict=True, old=old)
     assert (gate.exit_code, gate.verdict) == (0, "pass")
     assert gate.decision is not None
     assert gate.decision.outcome == "same scores"
@@ -128,7 +129,7 @@ def test_reach_of_chance_is_student_s_interval():
 def test_difference_that_whole_runs_reach_by_chance_is_told_as_such():
     old = seen(run_of([1] * 40), run_of([0] * 12 + [1] * 28), name="old")
     new = seen(run_of([0] * 20 + [1] * 20), run_of([0] * 34 + [1] * 6))
-    found = compare_evidence(old, new, PLAN)
+    found = compare_sides(old, new, PLAN)
     assert found.rows[0].verdict is Verdict.INCONCLUSIVE
     gate = judge_gate(new, PLAN, (), found, engine=None, strict=False, old=old)
     assert "between-run variance alone explains" in next(c.detail for c in gate.checks if c.kind == "comparison")
@@ -147,7 +148,7 @@ def share_worse(draws, shared=0.0, repeats=3):
     worse = 0
     for _ in range(draws):
         runs = flaky_world(rng, 30, repeats, shared)
-        row = compare_evidence(seen(*runs[:repeats], name="old"), seen(*runs[repeats:]), PLAN).rows[0]
+        row = compare_sides(seen(*runs[:repeats], name="old"), seen(*runs[repeats:]), PLAN).rows[0]
         assert row.queries == 30
         worse += row.verdict is Verdict.WORSE
     return worse / draws
@@ -167,7 +168,7 @@ def test_flaky_engine_is_worse_than_itself_as_seldom_as_declared(shared, repeats
 def test_loss_beyond_the_chance_of_runs_is_significant():
     old = seen(*(run_of([1] * 38 + [0] * lost + [1] * (2 - lost)) for lost in (0, 1, 2)), name="old")
     new = seen(*(run_of([1] * 18 + [0] * (20 + lost) + [1] * (2 - lost)) for lost in (0, 1, 2)))
-    row = compare_evidence(old, new, PLAN).rows[0]
+    row = compare_sides(old, new, PLAN).rows[0]
     assert row.verdict is Verdict.WORSE
     assert "between-run variance" in " ".join(row.notes)
 
@@ -176,8 +177,8 @@ def test_engines_of_one_run_are_compared_with_the_chance_of_its_repeats_too():
     def both(good, bad):
         return hashed(lab({"mine": [1] * good + [0] * (40 - good), "yours": [1] * bad + [0] * (40 - bad)}))
 
-    found = compare_within(seen(both(40, 38), both(22, 6)), PLAN).rows[0]
-    once = compare_within(seen(both(31, 22)), PLAN).rows[0]
+    found = compare_in_run(seen(both(40, 38), both(22, 6)), PLAN).rows[0]
+    once = compare_in_run(seen(both(31, 22)), PLAN).rows[0]
     assert (once.verdict, found.verdict) == (Verdict.WORSE, Verdict.INCONCLUSIVE)
 
 
@@ -204,13 +205,13 @@ def test_repeating_both_sides_narrows_the_interval_of_a_noisy_engine():
     for runs in (1, 3, 10):
         rng = np.random.default_rng(5)
         old, new = (seen(*noisy_runs(rng, runs), name=name) for name in ("old", "new"))
-        row = compare_evidence(old, new, PLAN).rows[0]
+        row = compare_sides(old, new, PLAN).rows[0]
         widths.append(row.interval.high - row.interval.low)
     assert widths[0] > widths[1] > widths[2]
 
 
 def gated(old, new, strict=False):
-    found = compare_evidence(old, new, PLAN)
+    found = compare_sides(old, new, PLAN)
     return judge_gate(new, PLAN, (), found, engine=None, strict=strict, old=old)
 
 
@@ -244,7 +245,7 @@ def test_unknown_noise_is_a_quiet_hint_and_only_where_rankings_differ():
 def test_loss_that_a_lucky_baseline_explains_does_not_fail_the_gate():
     rng = np.random.default_rng(5)
     old, new = seen(*noisy_runs(rng, 1, rate=0.95), name="old"), seen(*noisy_runs(rng, 5))
-    assert compare_evidence(old, new, PLAN).rows[0].verdict is Verdict.WORSE
+    assert compare_sides(old, new, PLAN).rows[0].verdict is Verdict.WORSE
     gate = gated(old, new)
     check = next(check for check in gate.checks if check.kind == "comparison")
     assert (gate.exit_code, gate.verdict, check.doubtful, gate.regressions) == (0, "inconclusive", True, ())

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.report.baseline_file import read_baseline, write_baseline
-from assay.report.comparison import compare_evidence
+from assay.report.comparison import compare_sides
 from assay.report.publish import per_query_csv
 from assay.report.query_scores import gather
 from assay.scoring import score
@@ -33,7 +33,7 @@ def test_baseline_file_keeps_which_queries_share_targets(tmp_path):
     write_baseline(path, before, PLAN)
     assert [unit.shared for unit in read_baseline(path).scores.units] == [unit.shared for unit in before.scores.units]
     assert len({unit.shared for unit in before.scores.units}) == 20
-    row = compare_evidence(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), PLAN).rows[0]
+    row = compare_sides(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), PLAN).rows[0]
     assert (row.queries, row.clusters) == (40, 20)
     assert NOTE in row.notes
 
@@ -42,7 +42,7 @@ def test_baseline_file_that_does_not_say_takes_it_from_the_new_run(tmp_path):
     path = tmp_path / "baseline.json"
     write_baseline(path, side(run_of(OLD), "old"), PLAN)
     assert '"shared"' not in path.read_text()
-    row = compare_evidence(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), PLAN).rows[0]
+    row = compare_sides(read_baseline(path), side(in_pairs(run_of(NEW)), "new"), PLAN).rows[0]
     assert row.clusters == 20
 
 

@@ -12,14 +12,13 @@ from assay.errors import ConfigError
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import analyze_scored
-from assay.report.comparison import verdict_tone
-from assay.report.costs import conditions_text
-from assay.report.decision import card, headline
-from assay.report.explorer.excerpts import PageLimits, plan_excerpts
-from assay.report.explorer.html_page import TooSmallError, build_page
-from assay.report.report_sections import adversaries_note, scores_note
+from assay.report.comparison_text import card, headline, verdict_tone
+from assay.report.explorer.html_page import TooSmallError, build_page, plan_excerpts
+from assay.report.explorer.page_data import PageLimits
+from assay.report.report_sections import adversaries_note, conditions_text, scores_note
 from assay.report.results_file import results_json
-from assay.report.scored_run import FEW_QUERIES, score_run
+from assay.report.scored_run import score_run
+from assay.report.sentences import FEW_QUERIES
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep
 from benchmarks.report.sample import Size, make_run

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import ConfigError
-from assay.report.comparison import compare_evidence
+from assay.report.comparison import compare_sides
 from assay.report.gate_checks import Gate, GateCheck, judge_gate, parse_threshold
 from assay.report.github import error_page, gate_page, to_github, to_summary
 from assay.report.query_scores import gather
@@ -21,7 +21,7 @@ def gate_of(old, new, *floors, name="mine", strict=False):
     before, after = (
         gather((run_of(ranks, name=name),), PLAN.measures, called) for ranks, called in ((old, "old"), (new, "new"))
     )
-    found = compare_evidence(before, after, replace(PLAN, baseline=name))
+    found = compare_sides(before, after, replace(PLAN, baseline=name))
     return judge_gate(
         after, PLAN, [parse_threshold(text) for text in floors], found, engine=None, strict=strict, old=before
     )
@@ -66,7 +66,7 @@ def test_verdict_stands_on_top(old, new, strict, begins):
 def test_engine_that_failed_is_no_regression():
     old = gather((run_of([1] * 40),), PLAN.measures, "old")
     new = gather((run_of([1] * 40, failed=range(20)),), PLAN.measures, "new")
-    found = compare_evidence(old, new, PLAN)
+    found = compare_sides(old, new, PLAN)
     text = shown(judge_gate(new, PLAN, (), found, engine=None, strict=False, old=old))
     assert text.startswith("### ❌ assay gate: engine failed\n\n```text\n✗ mine")
     assert "| **fail** | 20 of 40 queries failed" in text

@@ -17,8 +17,8 @@ from assay.report.render.document import (
     Table,
     drop_empty_columns,
     table,
+    to_markdown,
 )
-from assay.report.render.markup import to_markdown
 from assay.report.render.terminal_text import print_document, render_document
 from assay.terminal import Terminal
 

@@ -15,7 +15,7 @@ from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, co
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.publish import publish, reopen
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import to_markdown
 from assay.report.report_sections import document
 from assay.report.rows_file import GONE, carry_over, corpora_hash, read_rows, rows_text, skipped_note
 from assay.types import AnalysisPlan, EngineRun, Run
@@ -182,7 +182,7 @@ def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, 
         publish(made, PLAN, tmp_path)
         texts.append({p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()})
     assert texts[0] == texts[1]
-    results = reopen(made, PLAN, tmp_path).results
+    results = reopen(made, PLAN, tmp_path)[1]
     assert rows_text(results.rows) == (tmp_path / "rows.json").read_text()
 
 

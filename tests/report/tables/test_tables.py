@@ -9,12 +9,11 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, override
-from assay.experiment.spec.spec import TABLE_NAMES
+from assay.experiment.spec.experiment_spec import TABLE_NAMES
 from assay.report.analysis import analyze
 from assay.report.extra_tables import TABLES
 from assay.report.publish import write_reports
-from assay.report.render.document import Heading, Table
-from assay.report.render.markup import to_markdown
+from assay.report.render.document import Heading, Table, to_markdown
 from assay.report.report_sections import document
 from assay.report.results_file import results_json
 from assay.report.scored_run import score_run

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from assay.corpus_changes import changed_names
 from assay.experiment.records.codec import config_hash, join_sets, named_lines
 from assay.types import EngineRun, Run, sort_phrasings
 
@@ -26,7 +27,7 @@ class Comparability:
 
     def difference(self, now: Comparability) -> str:
         """Return the reasons why earlier results are not comparable with `now`; empty if they are."""
-        changed = sorted(name for name in self.corpora.keys() & now.corpora if self.corpora[name] != now.corpora[name])
+        changed = changed_names(self.corpora, now.corpora)
         reasons = [
             "the gold set changed since" if self.gold_hash != now.gold_hash else "",
             f"the corpus changed since ({', '.join(changed)})" if changed else "",

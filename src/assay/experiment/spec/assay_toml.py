@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from assay.experiment.spec.engine_entries import (
     parse_override,
     settings_table,
 )
-from assay.experiment.spec.spec import KEYS, SWEEP_KEYS, TABLES, VARIANT_KEYS, Spec, check
+from assay.experiment.spec.experiment_spec import TABLES, Spec, check
 from assay.experiment.spec.variants import Sweep, Variant
 from assay.redaction import register_secrets
 from assay.settings import coerce, flatten, is_required, merge, read_settings, split_key
@@ -308,3 +308,16 @@ def _resolve_paths(spec: Spec, config: MergedConfig) -> Spec:
     out_layer = config.layer("run", "out")
     out = spec.directory if out_layer is None or out_layer.shipped else out_layer.directory
     return replace(spec, gold=gold, corpus=corpus, out=str(out / spec.out))
+
+
+_OTHER_FIELDS = {*TABLES, "auto_level", "only", "file", "files", "locations", "_entries"}
+
+
+#: The keys of [run], [variants.NAME] and [sweeps.NAME].
+KEYS = tuple(f.name for f in fields(Spec) if f.name not in _OTHER_FIELDS)
+
+
+VARIANT_KEYS = tuple(f.name for f in fields(Variant))
+
+
+SWEEP_KEYS = tuple(f.name for f in fields(Sweep))

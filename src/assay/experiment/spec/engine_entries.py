@@ -24,7 +24,7 @@ from assay.types import ResultLevel, Suite, VariantInfo
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
-    from assay.experiment.spec.spec import Spec
+    from assay.experiment.spec.experiment_spec import Spec
 
 #: Reference engines in every table: the floor, a careful grep, and the reachable ceiling.
 REFERENCES = ("random", "keywords", "oracle")

@@ -26,7 +26,7 @@ from assay.settings import apply_overrides, flatten, get_key, split_key
 from assay.types import VariantInfo
 
 if TYPE_CHECKING:
-    from assay.experiment.spec.spec import Spec
+    from assay.experiment.spec.experiment_spec import Spec
 
 CENTRE = "centre"  # name of the unchanged engine in a one-at-a-time sweep of a template
 #: A larger grid is a mistake in the file, not an experiment.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from assay.experiment.records.codec import dump
 from assay.gold.query_properties import overlaps
-from assay.report.comparison import verdict_tone
-from assay.report.costs import NO_TIMES, conditions_text
-from assay.report.decision import card, headline
-from assay.report.explorer.excerpts import PageLimits
+from assay.report.comparison_text import card, headline, verdict_tone
 from assay.report.extra_tables import table_blocks
 from assay.report.render.formatting import clip, plain, repository_names
-from assay.report.report_sections import adversaries_note, scores_note
+from assay.report.report_sections import NO_TIMES, adversaries_note, conditions_text, scores_note
 from assay.report.results_file import Results, results_json
-from assay.report.scored_run import FEW_QUERIES, ScoredRun, forms_of, level_of, rank_measure
+from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
+from assay.report.sentences import FEW_QUERIES
 from assay.scoring import parse_measure
 from assay.scoring.match import HitMarker
 from assay.stats.records import Verdict
@@ -339,3 +337,15 @@ def round_floats(values: NDArray[np.float32]) -> NDArray[np.float32]:
     half, mask = np.uint32(1 << (_LOST_BITS - 1)), np.uint32(0xFFFFFFFF << _LOST_BITS & 0xFFFFFFFF)
     rounded = ((bits + half) & mask).view(np.float32)
     return np.where(np.isfinite(values) & np.isfinite(rounded), rounded, values).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """Size of report.html and how much of each query it shows."""
+
+    max_bytes: int = 3_000_000  # of the file: small enough for mail, opens in a second
+    source: bool = True  # False: no source at all
+    around: int = 3  # lines before and after a span
+    lines: int = 60  # of one excerpt: longer ones are read in an editor
+    top: int = 3  # results of an engine whose source is shown: what people look at first
+    error: int = 300  # characters of an error text; the records have all of it

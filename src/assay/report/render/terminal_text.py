@@ -37,8 +37,6 @@ _JOINTS: Final = re.compile(r"(?<=[/:,;(=_|])|(?=@)")
 _STYLES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "bad": "red", "warning": "yellow", "quiet": "dim"}
 #: Signs before a verdict, for output without color.
 _SIGNS: Final[dict[Tone, str]] = {"plain": "", "good": "✓ ", "bad": "✗ ", "warning": "! ", "quiet": ""}
-
-
 #: Colors of engines, in the order of their first appearance; green, red and yellow have meanings.
 _ENGINE_COLORS: Final = ("cyan", "magenta", "blue", "bright_cyan", "bright_magenta", "bright_blue")
 #: Titles of columns that name engines.

@@ -1,24 +1,65 @@
-"""The files that `assay init` writes: a short assay.toml and a gold set with drafts."""
+"""The command init: a short assay.toml and a gold set with drafts."""
 
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections import Counter
 from importlib import resources
+from pathlib import Path
 from shutil import which
 from typing import Final
 
-from assay.errors import CorpusError
+from assay.cli.console import emit_blocks, info, pluralize
+from assay.corpus import open_corpus, parse_spec
+from assay.errors import ConfigError, CorpusError
+from assay.files import write_atomic
 from assay.gold.code_index import CodeIndex
-from assay.gold.mining.drafts import draft_queries
+from assay.gold.mining.drafts import DraftRules, draft_queries
 from assay.gold.mining.intake import Intake
+from assay.report.render.document import Block, Paragraph
 from assay.types import Corpus
+
+
+def init_command(args: Namespace) -> None:
+    config, gold = Path(args.folder) / "assay.toml", Path(args.folder) / "gold.yaml"
+    for path in (config, gold):
+        if path.exists():
+            raise ConfigError("file already exists", file=path, hint="remove it and repeat `assay init`, or edit it")
+    corpus = open_corpus(parse_spec(str(Path(args.folder))))
+    info(
+        args,
+        f"drafting queries from commits, documents, tests and messages of {len(corpus.files)} files ...",
+    )
+    text, drafts, sources = starter_gold(corpus)
+    write_atomic(gold, text)
+    write_atomic(config, starter_config())
+    origins = {"history": "commits", "docs": "documents", "rules": "messages and tests"}
+    counts = ", ".join(f"{count} from {origins.get(how, how)}" for how, count in sources.items())
+    few = f"Fewer than {DraftRules.count} drafts: add your own queries, or `assay gold mine` with looser rules."
+    blocks: list[Block | str] = [
+        f"{gold}: {pluralize(len(drafts), 'draft')} ({counts}).",
+        *([Paragraph(few, "warning")] if len(drafts) < DraftRules.count else []),
+        f"{config}: the configuration. Add your engine under [engines.NAME].",
+        "Then: `assay gold review` to accept, edit or reject each draft; `assay run` to compare engines",
+    ]
+    data = {
+        "schema": "assay/init/1",
+        "config": str(config),
+        "gold": str(gold),
+        "targets": list(drafts),
+        "sources": sources,
+    }
+    emit_blocks(args, "A first gold set", blocks, data)
+
 
 _HEAD: Final = """\
 # Gold set: queries and their targets. `assay gold review` shows the drafts one by one with their code: accept, reword
 # or reject each. Or edit them here: correct the question and the target, then delete `status: draft`.
 # Results from fewer than thirty queries are unreliable.
 """
+
+
 #: Presets of tools that `init` looks for, by program.
 _DETECTED: Final = {
     "rg": "ripgrep-literal",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,34 +133,6 @@ class Spec:
         )
 
 
-_OTHER_FIELDS = {*TABLES, "auto_level", "only", "file", "files", "locations", "_entries"}
-#: The keys of [run], [variants.NAME] and [sweeps.NAME].
-KEYS = tuple(f.name for f in fields(Spec) if f.name not in _OTHER_FIELDS)
-VARIANT_KEYS = tuple(f.name for f in fields(Variant))
-SWEEP_KEYS = tuple(f.name for f in fields(Sweep))
-
-
-def _list_entries(spec: Spec) -> tuple[RunEntry, ...]:
-    declared = declared_engines(spec)
-    own = [entry for name, entry in declared.items() if not is_template(spec, name)]
-    if spec.variants or spec.sweeps:
-        own += expand(spec, declared)
-    if not own:
-        location = location_of(spec, f"engines.{next(iter(declared))}")
-        raise location.error("no engine to run: all engines are templates", "declare a variant, or remove template")
-    by_name: dict[str, RunEntry] = {}
-    for entry in own:
-        if entry.name in REFERENCES and entry.variation:
-            raise entry.location.error(f"{entry.name!r} is the name of a reference engine", "choose another name")
-        if other := by_name.get(entry.name):
-            where = f": the other is at {other.location.file}:{other.location.line}" if other.location.file else ""
-            hint = 'rename one of them; in a sweep, put a setting in the name: name = "...{setting}..."'
-            raise entry.location.error(f"duplicate engine name {entry.name!r}{where}", hint)
-        by_name[entry.name] = entry
-    references = [RunEntry(name, name) for name in REFERENCES if spec.references and name not in by_name]
-    return (*own, *references)
-
-
 def resolve_level(
     spec: Spec, suite: Suite, *, primary: str | None = None, measures: Sequence[str] | None = None
 ) -> Spec:
@@ -213,3 +185,24 @@ def check(spec: Spec) -> Spec:
 def override(spec: Spec, **changes: object) -> Spec:
     """Replace fields of a specification and check it; None leaves a field unchanged."""
     return check(replace(spec, **{key: value for key, value in changes.items() if value is not None}))  # type: ignore[arg-type]  # checked by `check`
+
+
+def _list_entries(spec: Spec) -> tuple[RunEntry, ...]:
+    declared = declared_engines(spec)
+    own = [entry for name, entry in declared.items() if not is_template(spec, name)]
+    if spec.variants or spec.sweeps:
+        own += expand(spec, declared)
+    if not own:
+        location = location_of(spec, f"engines.{next(iter(declared))}")
+        raise location.error("no engine to run: all engines are templates", "declare a variant, or remove template")
+    by_name: dict[str, RunEntry] = {}
+    for entry in own:
+        if entry.name in REFERENCES and entry.variation:
+            raise entry.location.error(f"{entry.name!r} is the name of a reference engine", "choose another name")
+        if other := by_name.get(entry.name):
+            where = f": the other is at {other.location.file}:{other.location.line}" if other.location.file else ""
+            hint = 'rename one of them; in a sweep, put a setting in the name: name = "...{setting}..."'
+            raise entry.location.error(f"duplicate engine name {entry.name!r}{where}", hint)
+        by_name[entry.name] = entry
+    references = [RunEntry(name, name) for name in REFERENCES if spec.references and name not in by_name]
+    return (*own, *references)
