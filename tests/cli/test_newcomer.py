@@ -61,7 +61,7 @@ def test_engine_without_lines_is_measured_by_file(tmp_path_factory, tmp_path, mo
     above = call(capsys, "score", "--full")[1].splitlines()
     assert "nDCG@10 by lines" not in above[0]
     assert not any("--full)" in line for line in above)
-    assert main(["run", "--quiet", "--no-times", "--engine", "two=python:paths:search"]) == 0
+    assert main(["run", "--quiet", "--no-times", "--engine", "two=python:paths.py:search"]) == 0
     assert "replaced the rankings of mine; to keep both runs, pass another --out" in capsys.readouterr()[1]
     assert main(["run", "--quiet", "--no-times", "--engine", "builtin", "--out", "other"]) == 0
     assert ", by lines (nDCG@10)" in capsys.readouterr()[0].splitlines()[0]

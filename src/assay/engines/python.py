@@ -81,6 +81,9 @@ class PythonEngine(Handle):
 def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
     """Import the target, call it if it is a class or factory, and make an engine."""
     read = read_settings(PythonSettings, settings, "engine python")
+    module, _, name = read.target.partition(":")
+    if module.endswith(".py"):  # a file, as other tools name it
+        read = replace(read, target=f"{module.removesuffix('.py').replace('/', '.')}:{name}")
     target = _import_target(read, context.directory)
     is_class, is_engine = isinstance(target, type), hasattr(target, "open")
     if not (is_engine or callable(target)):

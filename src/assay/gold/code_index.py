@@ -133,9 +133,12 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
 
 
 def find_documentation(
-    definitions: Sequence[Definition], spans: Sequence[CommentSpan]
+    definitions: Sequence[Definition], spans: Sequence[CommentSpan], *, apart: bool = False
 ) -> tuple[tuple[CommentSpan, ...], ...]:
-    """Return the documentation of each definition: its docstring, or else the comments on lines before its name."""
+    """Return the documentation of each definition: its docstring, or else the comments on lines before its name.
+
+    With `apart`, also a comment of the kind `/** ... */` that one blank line separates from the definition.
+    """
     starts = [definition.start for definition in definitions]
     strings: dict[int, CommentSpan] = {}
     for span in spans:
@@ -150,6 +153,9 @@ def find_documentation(
     for position, definition in enumerate(definitions):
         above = alone[bisect_left(lines, definition.start) : bisect_left(lines, definition.name_line)]
         comments = tuple(span for span in above if span.end < definition.name_line)
+        if apart and not comments:
+            before = alone[max(bisect_left(lines, definition.start) - 1, 0) : bisect_left(lines, definition.start)]
+            comments = tuple(s for s in before if s.end == definition.start - 2 and s.text.startswith("/**"))
         documented.append((strings[position],) if position in strings else comments)
     return tuple(documented)
 
@@ -313,7 +319,8 @@ class CodeIndex:
     def documentation(self, ref: DefinitionRef) -> str:
         """Return the docstring of a definition, or else the comment above it, as written."""
         file = self.files[ref.path]
-        return "\n".join(comment.text for comment in find_documentation(file.definitions, file.comments)[ref.position])
+        documents = find_documentation(file.definitions, file.comments, apart=True)
+        return "\n".join(comment.text for comment in documents[ref.position])
 
     def count_containing(self, stems: frozenset[str]) -> int:
         """Return the number of functions and methods of the project that contain all stems."""

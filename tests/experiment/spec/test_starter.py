@@ -5,6 +5,7 @@ import pytest
 from assay.cli.init import starter_gold
 from assay.corpus import open_corpus
 from assay.gold import load_gold
+from assay.gold.code_index import CodeIndex
 from assay.gold.query_properties import is_copied
 from assay.types import CorpusSpec
 
@@ -138,6 +139,14 @@ def test_values_in_a_message_are_left_out(tmp_path):
     body = 'return fmt.Errorf("cli: accepts at most %d arg(s), received %d", n, len(args))\n'
     text = drafts_text(tmp_path, main__go=f"package main\n\nfunc Check(n int) error {{\n{steps}\t{body}}}\n")
     assert 'accepts at most … arg(s), received …\\" come from?' in text
+
+
+def test_comment_apart_from_its_function_is_its_documentation(tmp_path):
+    text = "/**\n * Send a cookie with the given name.\n */\n\nres.cookie = function (name) {\n  return name;\n};\n"
+    (tmp_path / "response.js").write_text(text)
+    code = CodeIndex(open_corpus(CorpusSpec("path", str(tmp_path))))
+    (ref,) = code.definitions
+    assert "Send a cookie with the given name." in code.documentation(ref)
 
 
 def drafts_text(folder, **files):

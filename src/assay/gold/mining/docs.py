@@ -187,7 +187,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     words: list[frozenset[str]] = []  # stems of each sentence
     by_stem: dict[str, list[int]] = defaultdict(list)
     for path, file in sorted(code.files.items()):
-        documents = find_documentation(file.definitions, file.comments)
+        documents = find_documentation(file.definitions, file.comments, apart=True)
         for position, (definition, comments) in enumerate(zip(file.definitions, documents, strict=True)):
             known = definition.kind in TARGET_KINDS and comments
             text = doc_sentence(comments, definition, file.language) if known else None

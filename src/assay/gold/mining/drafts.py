@@ -156,7 +156,7 @@ def _fits(code: CodeIndex, intent: Intent) -> bool:
         return False
     words = stem_all(parts(" ".join(content_words(intent.text)))) - {"code"}
     known = any(len(words & code.stems_of(ref)) >= DraftRules.known * len(words) for ref in refs)
-    return known and not any(is_copied(intent.text, ref.definition.doc) for ref in refs)
+    return known and not any(is_copied(intent.text, code.documentation(ref)) for ref in refs)
 
 
 def _interleave(intents: Iterator[Intent]) -> list[Intent]:
@@ -186,7 +186,7 @@ def message_intents(code: CodeIndex) -> Iterator[Intent]:
             ):
                 continue
             target = code.anchor(ref) if _can_be_target(code, ref) else None
-            copied = is_copied(question, ref.definition.doc)
+            copied = is_copied(question, code.documentation(ref))
             if target is not None and not copied and not names_target(text, ref):
                 yield Intent(question, (target,), ItemOrigin("rules", f"line {number} of {path}"))
 
@@ -281,7 +281,7 @@ def _title_intents(code: CodeIndex) -> Iterator[Intent]:
                 and weight(question) >= DraftRules.title
                 and code.count_containing(words & code.stems_of(ref)) <= DraftRules.alike
                 and not names_target(question, ref)
-                and not is_copied(question, f"{ref.definition.doc}\n\n{line_comments(code.text(ref))}")
+                and not is_copied(question, f"{code.documentation(ref)}\n\n{line_comments(code.text(ref))}")
                 and leakage(question, (target,)) < MAX_LEAKAGE
             ):
                 yield Intent(question, (target,), ItemOrigin("rules", f"the test on line {number} of {path}"))

@@ -281,7 +281,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[_Change]) -> t
         or names_target(text, main)
         or (share < HistoryRules.named and _names_definition(code, subject.text))
         or not _has_identifiers(code, subject.text, main)
-        or is_copied(question, f"{main.definition.doc}\n\n{line_comments(code.text(main))}")
+        or is_copied(question, f"{code.documentation(main)}\n\n{line_comments(code.text(main))}")
         or not _is_spelled(code, subject.text)
     ):
         return None
