@@ -1,20 +1,31 @@
-"""What attacks use: a repository with a gold set, and `assay` as a process."""
+"""What attacks use: a repository with a gold set, and `assay` as a process.
+
+Most processes are forked from this one after it has imported Assay, because the imports take most of a short command.
+"""
 
 from __future__ import annotations
 
+import atexit
+import faulthandler
 import json
 import os
+import pkgutil
 import random
 import signal
 import subprocess
 import sys
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+import assay
 from tests.conftest import SHOP, write_tree
 from tests.waiting import WATCHDOG
 
@@ -76,9 +87,11 @@ class World:
                 usual[name] = value
         return usual
 
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, fork: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start `assay` in a session of its own."""
         settings = {"cwd": self.repo, "env": self.env(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        if fork:
+            options["preexec_fn"] = _command(arguments, options.get("env", settings["env"]))
         return subprocess.Popen([*ASSAY, *arguments], start_new_session=True, **{**settings, **options})
 
     def assay(
@@ -88,9 +101,12 @@ class World:
         timeout: float = WATCHDOG,
         env: Mapping[str, str] | None = None,
         wrap: Sequence[str] = (),
+        fork: bool = True,
         **options: Any,
     ) -> Done:
         """Run `assay` to its end; a process that does not end in time has the code -9."""
+        if fork and not wrap:
+            options["preexec_fn"] = _command(arguments, self.env() if env is None else env)
         with subprocess.Popen(
             [*wrap, *ASSAY, *arguments],
             cwd=cwd or self.repo,
@@ -113,6 +129,49 @@ class World:
             ["git", *arguments], cwd=self.repo, env=self.env(), check=True, capture_output=True, text=True
         )
         return done.stdout.strip()
+
+
+@cache
+def _preload() -> None:
+    for module in pkgutil.walk_packages(assay.__path__, "assay."):
+        if not module.name.startswith(("assay.__main__", "assay.agent", "assay.training", "assay.web")):
+            with suppress(ImportError):
+                import_module(module.name)
+
+
+def _command(arguments: Sequence[str], environment: Mapping[str, str]) -> Callable[[], None]:
+    """Return what a forked process does instead of starting a program."""
+    _preload()
+
+    def run() -> None:
+        code: object = 4
+        try:
+            os.closerange(3, 1_024)  # also the pipe on which Popen waits for the program
+            atexit._clear()
+            faulthandler.cancel_dump_traceback_later()
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore")
+            os.environ.clear()
+            os.environ.update(environment)
+            sys.argv = ["assay", *arguments]
+            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "w" if n else "r", encoding="utf-8") for n in range(3))
+            sys.stderr.reconfigure(errors="backslashreplace")
+            from assay.cli.main import main
+
+            code = main(list(arguments))
+        except SystemExit as error:
+            code = error.code
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with suppress(BaseException):
+                atexit._run_exitfuncs()
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+    return run
 
 
 def make_world(base: Path, files: Mapping[str, str] = SHOP) -> World:
@@ -167,7 +226,7 @@ def kill_often(
     draw, killed = random.Random(str(command)), 0
     for number in range(times):
         prepare(number)
-        with world.start(*command) as process:
+        with world.start(*command, fork=True) as process:
             time.sleep(draw.uniform(0.1, 1.1) * min(durations))
             killed += process.poll() is None
             end(process)

@@ -29,7 +29,7 @@ def test_four_writers_and_four_readers_on_one_index_while_files_change(world: Wo
 
     def work(command: tuple[str, ...]) -> None:
         while time.monotonic() < until:
-            done = world.assay(*command)
+            done = world.assay(*command, fork=False)
             with lock:
                 attack.expect(done.code == 0 and done.sound, f"{command}: {done}")
 

@@ -10,7 +10,21 @@ import pytest
 
 from tests.attacks.outside import Attack, World, kill_often, results, tree
 
-RUN = ("run", "--gold", "gold.yaml", "--engine", "builtin", "--engine", "keywords", "--quiet", "--no-times")
+RUN = (
+    "run",
+    "--gold",
+    "gold.yaml",
+    "--engine",
+    "builtin",
+    "--engine",
+    "keywords",
+    "--quiet",
+    "--no-times",
+    "--jobs",
+    "1",
+)
+#: The same with worker processes, which die too.
+PARALLEL = (*RUN[:-1], "2")
 
 
 def ask(world: World) -> str:
@@ -53,7 +67,7 @@ def test_kill_run_and_resume(world: World, attack: Attack) -> None:
         done = world.assay(*RUN)
         return None if done.code == 0 and results(world) == whole else f"resumed: {done}"
 
-    kill_often(world, attack, RUN, prepare, check)
+    kill_often(world, attack, PARALLEL, prepare, check)
 
 
 def test_kill_review_votes(world: World, attack: Attack) -> None:
