@@ -13,6 +13,7 @@ from assay.scoring.measures import MEASURES
 from assay.search.config import config_schema
 from assay.training.adapt import AdaptConfig
 from assay.training.config import TrainConfig
+from docs.attacks_page import attacks
 from docs.commands_page import commands
 from docs.engines_page import MADE, engines
 from docs.gate_page import gate
@@ -217,6 +218,7 @@ def search_schema() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "guides/training.md": training,
+    "how-we-know/attacks.md": attacks,
     "how-we-know/gate.md": gate,
     "how-we-know/peers.md": peers,
     "how-we-know/statistics.md": statistics,

@@ -61,14 +61,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _add_to_file(path: Path, rows: dict[str, tuple[int, int]], growth: dict[str, Any]) -> None:
-    """Add to the figures of the same commit, and replace those of another."""
+    """Add the rows with their commit to the figures."""
     done = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True)
     old = json.loads(path.read_text()) if path.exists() else {}
-    same = old.get("commit") == done.stdout.strip()
+    commit = done.stdout.strip()
+    counts = {name: [*row, commit] for name, row in rows.items() if not name.startswith("growth[")}
     figures = {
-        "commit": done.stdout.strip(),
-        "attacks": dict(sorted({**(old["attacks"] if same else {}), **rows}.items())),
-        "growth": dict(sorted({**(old["growth"] if same else {}), **growth}.items())),
-        "growth before": old.get("growth before", {}),
+        **old,
+        "attacks": dict(sorted({**old.get("attacks", {}), **counts}.items())),
+        "growth": dict(sorted({**old.get("growth", {}), **growth}.items())),
     }
     path.write_text(json.dumps(figures, indent=1) + "\n")

@@ -11,6 +11,7 @@ import json
 import os
 import pkgutil
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -32,6 +33,8 @@ from tests.waiting import WATCHDOG
 #: Kills of each command; ASSAY_KILLS sets another number.
 KILLS: Final = int(os.environ.get("ASSAY_KILLS", "100"))
 ASSAY: Final = [sys.executable, "-m", "assay"]
+#: Factor of all time limits: they end processes that hang, also on a machine with ten times too much to do.
+PATIENCE: Final = 6
 #: Exit codes that are documented; 130 and 141: interrupted, closed pipe.
 CODES: Final = frozenset({0, 1, 2, 3, 4, 5, 130, 141})
 
@@ -53,6 +56,7 @@ class Done:
     code: int
     out: str
     err: str
+    seconds: float = 0.0  # of processor time, with child processes
 
     @property
     def sound(self) -> bool:
@@ -107,6 +111,7 @@ class World:
         """Run `assay` to its end; a process that does not end in time has the code -9."""
         if fork and not wrap:
             options["preexec_fn"] = _command(arguments, self.env() if env is None else env)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with subprocess.Popen(
             [*wrap, *ASSAY, *arguments],
             cwd=cwd or self.repo,
@@ -118,11 +123,13 @@ class World:
             **options,
         ) as process:
             try:
-                out, err = process.communicate(timeout=timeout)
+                out, err = process.communicate(timeout=PATIENCE * timeout)
             except subprocess.TimeoutExpired:
                 end(process)
                 out, err = process.communicate()
-        return Done(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return Done(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), seconds)
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.attacks.outside import Attack, World, results
+from tests.attacks.outside import PATIENCE, Attack, World, results
 from tests.attacks.test_kills import RUN, ask
 
 SECONDS = int(os.environ.get("ASSAY_SECONDS", "30"))
@@ -63,7 +63,7 @@ def test_four_runs_into_one_folder(world: World, attack: Attack) -> None:
                     path.unlink()
         processes = [world.start(*RUN, stderr=subprocess.PIPE) for _ in range(4)]
         for process in processes:
-            _, err = process.communicate(timeout=600)
+            _, err = process.communicate(timeout=600 * PATIENCE)
             sound = process.returncode == 0 or (
                 process.returncode < 5 and b"error: " in err and b"Traceback" not in err
             )
@@ -130,13 +130,13 @@ def test_interrupt_and_closed_pipes(world: World, attack: Attack) -> None:
             with world.start(*RUN, stderr=subprocess.PIPE) as process:
                 time.sleep(seconds)
                 os.killpg(process.pid, signum)
-                _, err = process.communicate(timeout=120)
+                _, err = process.communicate(timeout=120 * PATIENCE)
             early = process.returncode == -signum  # before Python has begun
             sound = b"Traceback" not in err or b"/assay/" not in err  # Python itself may be interrupted first
             attack.expect(early or (process.returncode in (0, 128 + signum) and sound), f"{signum}: {err.decode()}")
     for command in ("search total --all", "run --help", "gold lint gold.yaml", "engines"):
         done = subprocess.run(
             ["bash", "-c", f"{subprocess.list2cmdline(['exec', 'python', '-m', 'assay'])} {command} | head -c 1"],
-            cwd=world.repo, env=world.env(), capture_output=True, text=True, timeout=300, check=False,
+            cwd=world.repo, env=world.env(), capture_output=True, text=True, timeout=300 * PATIENCE, check=False,
         )  # fmt: skip
         attack.expect("Traceback" not in done.stderr and "Exception ignored" not in done.stderr, done.stderr)

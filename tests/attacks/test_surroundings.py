@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import sys
-import time
 from urllib.parse import quote
 
 import pytest
@@ -104,14 +103,12 @@ def test_a_hundred_thousand_files(world: World, attack: Attack) -> None:
         if number % 1000 == 0:
             folder.mkdir()
         (folder / f"f{number}.py").write_text(f"def f{number}(): ...\n")
-    begin = time.monotonic()
     done = world.assay("index", "--json", timeout=1_200)
-    built = time.monotonic() - begin
+    built = done.seconds
     attack.expect(done.code == 0 and '"files": 10000' in done.out, done)
     for command in (("index",), ("search", "f77777", "--json"), ("search", "f1", "--all", "--json", "--no-snippets")):
-        begin = time.monotonic()
         done = world.assay(*command, timeout=600)
-        attack.expect(done.code == 0 and time.monotonic() - begin < built + 30, f"{command} {built:.0f} s {done}")
+        attack.expect(done.code == 0 and done.seconds < built, f"{command} {built:.0f} s {done}")
 
 
 def test_long_lines_and_deep_folders(world: World, attack: Attack) -> None:
