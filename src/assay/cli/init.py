@@ -58,8 +58,6 @@ _HEAD: Final = """\
 # or reject each. Or edit them here: correct the question and the target, then delete `status: draft`.
 # Results from fewer than thirty queries are unreliable.
 """
-
-
 #: Presets of tools that `init` looks for, by program.
 _DETECTED: Final = {
     "rg": "ripgrep-literal",

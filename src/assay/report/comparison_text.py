@@ -231,14 +231,10 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.NOT_INFERIOR: "plain",
     Verdict.INCONCLUSIVE: "warning",
 }
-
-
 _LEGEND = (
     "Verdict: “better” and “worse” follow from the p-value, adjusted by Holm; “same” and “not worse” from the "
     "equivalence interval, which also allows for differences that these queries do not show."
 )
-
-
 #: Columns of the details and what they mean.
 _DETAILS = {
     "d_z": "mean of the paired differences divided by their standard deviation",
@@ -246,8 +242,6 @@ _DETAILS = {
     "Effective n": "the number of independent queries with the same information",
     "MDE": "the minimum detectable effect",
 }
-
-
 _BADGES = {
     Verdict.BETTER: "Better",
     Verdict.WORSE: "Worse",

@@ -128,16 +128,10 @@ def _ratio(value: float | None, least: float | None) -> float | None:
 
 
 NOT_OPENED = "could not be opened"
-
-
 #: Kinds of failures; those that leave nothing to measure first.
 _KINDS = (NOT_OPENED, *(str(status) for status in (Status.CRASH, Status.TIMEOUT, Status.ERROR)))
-
-
 #: A note of the harness on one ranking: "3 of 10 paths not in the corpus, e.g. x".
 _COUNTED = re.compile(r"(\d+) of (\d+) (.+)", re.DOTALL)
-
-
 _EXAMPLE = ", e.g. "
 
 

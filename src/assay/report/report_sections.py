@@ -396,19 +396,11 @@ def _origin(row: EngineRow) -> list[str]:
 
 
 _MEGABYTE = 1_000_000
-
-
 #: Ratios from here on are written without tenths.
 _WHOLE = 100
-
-
 _FAILED = "failed"
-
-
 #: Columns that are left out if no engine has a value.
 _OPTIONAL = ("Version", ">API calls", ">Tokens")
-
-
 #: Replaces times that cannot be compared.
 NO_TIMES = (
     "Engines ran concurrently or results came from the cache, so times are not comparable. "
@@ -515,8 +507,6 @@ def conditions_text(conditions: TimingConditions) -> str:
 
 
 _Finding = TypeVar("_Finding", QueryFailure, ContractViolation)
-
-
 #: Kinds of failures and violations shown per engine; results.json has all.
 SHOWN_KINDS = 6
 

@@ -181,8 +181,6 @@ def _mismatch_text(mismatch: PathMismatch) -> str:
 
 #: With fewer queries a single one changes a mean by more than three points (the limit of the Pyckle guide).
 FEW_QUERIES = 30
-
-
 #: Synthetic gold sets that a sentence names.
 _NAMED_SETS = 3
 

@@ -51,8 +51,6 @@ _OVERHEAD = 24
 _SAMPLE = 32
 #: Traced queries by default: more than people read, some 60 kB of the page.
 USUAL_TRACES = 40
-
-
 DEFAULT_LIMITS = PageLimits()
 
 

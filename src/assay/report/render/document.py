@@ -113,16 +113,10 @@ def drop_empty_columns(block: Table) -> Table:
 
 #: Markup at any position; escaped `:` and `.` keep addresses from becoming links.
 _MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
-
-
 #: The start of a line that would make it a heading, a list or a rule.
 _OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
-
-
 #: A mention: pages that render Markdown notify the person. A number after `@` is a cutoff.
 _MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")
-
-
 #: A number that would become a link to an issue: `#1`, `octo/shop#1`, `GH-1`.
 _ISSUE = re.compile(r"#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
 
