@@ -93,7 +93,7 @@ def test_child_that_dies_is_an_environment_failure(
 
 
 def test_result_that_was_cut_off_is_an_environment_failure(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pickle.dumps", lambda *args, **kwargs: b"\x80\x05\x95")
+    monkeypatch.setattr("pickle.dump", lambda _, stream, **options: stream.write(b"\x80\x05\x95"))
     with pytest.raises(SetupError):
         build_table(corpus, corpus.files, _CONFIG, 2)
     assert_no_child()

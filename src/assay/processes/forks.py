@@ -60,20 +60,20 @@ class Fork(Generic[T]):
             except Exception as error:
                 outcome = None, error
             with os.fdopen(writer, "wb") as stream:
-                stream.write(pickle.dumps(outcome, protocol=5))
+                pickle.dump(outcome, stream, protocol=5)  # arrays are written without a copy
         finally:
             os._exit(0)
 
     def result(self) -> T:
         """Wait for the child and return its result; raise the child's exception, or ForkError if there is no result."""
-        with os.fdopen(os.dup(self.pipe), "rb") as stream:
-            data = stream.read()
-        self.end()
         try:
-            value, error = pickle.loads(data)  # noqa: S301 (written by our own child)
+            with os.fdopen(os.dup(self.pipe), "rb") as stream:
+                value, error = pickle.load(stream)  # noqa: S301 (written by our own child)
         except (EOFError, pickle.UnpicklingError):
+            self.end()
             timed_out = os.WTERMSIG(self._status) == signal.SIGXCPU
             raise (ForkTimeout if timed_out else ForkError)("the child process ended without a result") from None
+        self.end()
         if error is not None:
             raise error
         return value  # type: ignore[no-any-return]
