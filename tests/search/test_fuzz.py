@@ -266,3 +266,19 @@ def test_guard_is_only_for_a_process_without_threads() -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == [str(sys.platform.startswith("linux")), "False"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux forks")
+def test_an_engine_in_its_thread_can_fork_while_the_caller_waits() -> None:
+    code = (
+        "from assay.engines.calls import open_session, query_session\n"
+        "from assay.processes.forks import can_fork\n"
+        "class Engine:\n"
+        "    def open(self, corpus): print(can_fork()); return self\n"
+        "    def search(self, query, k): print(can_fork()); return []\n"
+        "    def close(self): pass\n"
+        "query_session(open_session(Engine(), None, 60).session, 'x', 1, 60)\n"
+        "print(can_fork())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "True"]

@@ -36,6 +36,7 @@ from assay.engines.base import (
 )
 from assay.engines.normalize import read_reply
 from assay.errors import AssayError, EngineError, EngineTimeoutError
+from assay.processes.forks import waiting
 from assay.types import Corpus, Cost, Hit, Status
 
 T = TypeVar("T")
@@ -233,8 +234,12 @@ class _ThreadedSession:
     def _start(self) -> None:
         calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
 
+        def receive() -> Callable[[], None] | None:
+            with waiting():
+                return calls.get()
+
         def serve() -> None:
-            while (call := calls.get()) is not None:
+            while (call := receive()) is not None:
                 call()
 
         self._calls = calls
@@ -242,9 +247,10 @@ class _ThreadedSession:
 
     def call(self, function: Callable[[], T], timeout: float | None, hint: str | None = _HINT) -> _CallResult[T]:
         outcome: queue.SimpleQueue[_CallResult[T]] = queue.SimpleQueue()
-        self._calls.put(lambda: outcome.put(_run(function)))
         try:
-            return outcome.get(timeout=timeout)
+            with waiting():  # so that an engine may index in several processes
+                self._calls.put(lambda: outcome.put(_run(function)))
+                return outcome.get(timeout=timeout)
         except queue.Empty:
             self.abandoned = True
             self.end()

@@ -26,9 +26,24 @@ class ForkTimeout(ForkError):
     """The child process reached its limit on processor time."""
 
 
+_waiting: Final[set[int]] = set()
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Mark this thread as one that waits for another thread and holds no lock."""
+    identity = threading.get_ident()
+    _waiting.add(identity)
+    try:
+        yield
+    finally:
+        _waiting.discard(identity)
+
+
 def can_fork() -> bool:
-    """Return whether forking is safe: only on Linux and without other threads, whose locks a child would inherit."""
-    return sys.platform.startswith("linux") and threading.active_count() == 1
+    """Return whether forking is safe: only on Linux, and if no other thread may hold a lock that a child inherits."""
+    others = [thread for thread in threading.enumerate() if thread.ident not in _waiting]
+    return sys.platform.startswith("linux") and others == [threading.current_thread()]
 
 
 class Fork(Generic[T]):
