@@ -119,9 +119,9 @@ def ours(data: Data) -> Scores:
 
 
 def timed(work: Callable[[Data], object], data: Data) -> float:
-    begin = time.perf_counter()
+    begin = time.process_time()
     work(data)
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 def compare(scores: Scores, metrics: list[list[ir_measures.Metric]]) -> float:
@@ -163,9 +163,9 @@ def main(repeats: int = 9, seed: int = 0, size: Size = Size()) -> dict[str, obje
     ratios = [a / b for a, b in zip(outcome.ours, outcome.theirs, strict=True)]
     figures: dict[str, object] = {
         "work": f"{size.queries} queries × {size.engines} engines × {len(OURS)} measures, {repeats} repeats",
-        "assay, seconds": spread(outcome.ours),
-        "ir_measures, seconds": spread(outcome.theirs),
-        "pytrec_eval's C code alone, RR uncut, seconds": spread(outcome.trec),
+        "assay, processor seconds": spread(outcome.ours),
+        "ir_measures, processor seconds": spread(outcome.theirs),
+        "pytrec_eval's C code alone, RR uncut, processor seconds": spread(outcome.trec),
         "ratio to ir_measures (at most 1.0)": spread(ratios),
         "largest difference between values (at most 1e-12)": f"{outcome.worst_difference:.1e}",
         "peak memory, MB (below 1000)": round(peak_megabytes()),
