@@ -98,14 +98,14 @@ def cell_from_json(row: Mapping[str, Any]) -> CellResult:
 def encode_cell(result: CellResult) -> bytes:
     """Return a cell as compressed JSON; nine tenths are line sizes, which compress well."""
     row = cell_json(replace(result, lines={}))
-    tables = ",".join([f"{dump(path)}:{_sizes_text(sizes)}" for path, sizes in result.lines.items()])
+    tables = ",".join([_line_table_text(path, sizes) for path, sizes in result.lines.items()])
     text = ",".join([f"{dump(key)}:{dump(value)}" for key, value in row.items() if key != "lines"])
     return zlib.compress(f'{{{text},"lines":{{{tables}}}}}'.encode(), 1)
 
 
 @lru_cache(maxsize=512)  # the cells of a sweep name the same files
-def _sizes_text(sizes: tuple[int, ...]) -> str:
-    return dump(sizes)
+def _line_table_text(path: str, sizes: tuple[int, ...]) -> str:
+    return f"{dump(path)}:{dump(sizes)}"
 
 
 def decode_cell(data: bytes) -> CellResult:

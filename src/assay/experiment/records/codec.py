@@ -258,9 +258,14 @@ def dump(value: object, *, indent: int | None = None) -> str:
 
     A lone surrogate, which UTF-8 cannot encode, is escaped.
     """
-    separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(value, ensure_ascii=False, separators=separators, allow_nan=False, indent=indent)
+    if indent is None:
+        text = _compact(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ": "), allow_nan=False, indent=indent)
     return text if text.isascii() else _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def _text(rows: Iterable[object]) -> str:
