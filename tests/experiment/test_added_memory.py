@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from assay.experiment.interleaved import AddedMemory
+from assay.processes.forks import AddedMemory, Fork
 from tests.waiting import WATCHDOG
 
 SIZE = 60_000_000
@@ -52,9 +52,20 @@ def test_memory_is_not_what_came_between_calls() -> None:
     assert len(kept) == len(between) == SIZE
 
 
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_memory_of_forked_children_counts() -> None:
+    watch, kept = watched()
+    with watch.measure():
+        assert Fork(lambda: len(take())).result() == SIZE
+    assert watch.peak is not None
+    assert watch.peak > SIZE * 1.8
+    assert len(kept) == SIZE
+
+
 def test_memory_is_not_known_where_the_kernel_does_not_tell() -> None:
     script = (
-        "import resource\nfrom assay.experiment.interleaved import AddedMemory\nwatch = AddedMemory()\n"
+        "import resource\nfrom assay.processes.forks import AddedMemory\nwatch = AddedMemory()\n"
         "limit = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))\n"  # no file can be opened
         "with watch.measure(): pass\nprint(watch.peak)"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Literal, cast
 
 from assay.clock import today
@@ -28,6 +26,7 @@ from assay.errors import EngineError, SetupError
 from assay.experiment.cell_cache import result_code
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy
 from assay.experiment.spec.analysis_plan import BASELINE
+from assay.processes.forks import AddedMemory
 from assay.redaction import Redactor, make_redactor
 from assay.types import Corpus, EngineRun, Hit, Ranking, Resources, Status
 
@@ -107,37 +106,6 @@ def run_interleaved(
             if session.parallel > 1:
                 session.search_concurrently(prepared.queries)
         return {session.name: session.finish() for session in sessions}
-
-
-class AddedMemory:
-    """The memory that one engine adds to this process, measured during calls to the engine; Linux only."""
-
-    def __init__(self) -> None:
-        self.peak: int | None = None  # bytes; None: unknown
-        self._held = 0  # bytes that earlier calls did not release
-
-    @contextmanager
-    def measure(self) -> Iterator[None]:
-        before = None
-        with suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
-            before = _memory("VmRSS")
-        try:
-            yield
-        finally:
-            highest, now = _memory("VmHWM"), _memory("VmRSS")
-            if before is not None and highest is not None and now is not None:
-                self.peak = max(self.peak or 0, self._held + highest - before)
-                self._held = max(0, self._held + now - before)
-
-
-def _memory(field: str) -> int | None:
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:
-        return None
-    match = re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE)
-    return int(match[1]) * 1024 if match else None
 
 
 @dataclass(eq=False)

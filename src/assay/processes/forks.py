@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -46,6 +48,39 @@ def can_fork() -> bool:
     return sys.platform.startswith("linux") and others == [threading.current_thread()]
 
 
+class AddedMemory:
+    """The memory that calls add to this process and use in its forked children; Linux only."""
+
+    children: ClassVar[int] = 0  # bytes that all children added so far
+
+    def __init__(self) -> None:
+        self.peak: int | None = None  # bytes; None: unknown
+        self._held = 0  # bytes that earlier calls did not release
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        before, children = None, AddedMemory.children
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
+            before = _memory("VmRSS")
+        try:
+            yield
+        finally:
+            highest, now = _memory("VmHWM"), _memory("VmRSS")
+            if before is not None and highest is not None and now is not None:
+                self.peak = max(self.peak or 0, self._held + highest - before + AddedMemory.children - children)
+                self._held = max(0, self._held + now - before)
+
+
+def _memory(field: str) -> int | None:
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return None
+    match = re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
+
+
 class Fork(Generic[T]):
     """A forked child process that calls `work`; `cpu_seconds` limits the processor time of the child."""
 
@@ -70,12 +105,14 @@ class Fork(Generic[T]):
                 most = cpu_seconds + 1 if hard == resource.RLIM_INFINITY else min(hard, cpu_seconds + 1)
                 resource.setrlimit(resource.RLIMIT_CPU, (min(cpu_seconds, most), most))  # SIGXCPU, then SIGKILL
             outcome: tuple[T | None, Exception | None]
+            memory = AddedMemory()
             try:
-                outcome = work(), None
+                with memory.measure():
+                    outcome = work(), None
             except Exception as error:
                 outcome = None, error
             with os.fdopen(writer, "wb") as stream:
-                pickle.dump(outcome, stream, protocol=5)  # arrays are written without a copy
+                pickle.dump((*outcome, memory.peak or 0), stream, protocol=5)  # arrays are written without a copy
         finally:
             os._exit(0)
 
@@ -83,12 +120,13 @@ class Fork(Generic[T]):
         """Wait for the child and return its result; raise the child's exception, or ForkError if there is no result."""
         try:
             with os.fdopen(os.dup(self.pipe), "rb") as stream:
-                value, error = pickle.load(stream)  # noqa: S301 (written by our own child)
+                value, error, memory = pickle.load(stream)  # noqa: S301 (written by our own child)
         except (EOFError, pickle.UnpicklingError):
             self.end()
             timed_out = os.WTERMSIG(self._status) == signal.SIGXCPU
             raise (ForkTimeout if timed_out else ForkError)("the child process ended without a result") from None
         self.end()
+        AddedMemory.children += memory
         if error is not None:
             raise error
         return value  # type: ignore[no-any-return]
