@@ -17,7 +17,7 @@ import pytest
 from assay.corpus import WalkConfig, open_corpus, parse_spec
 from assay.engines.base import SharedCache
 from assay.gold.code_index import list_comments
-from assay.processes.forks import Fork, ForkError, ForkTimeout
+from assay.processes.forks import Fork, ForkError, ForkTimeout, forked
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
 from assay.store.store import Store
@@ -240,6 +240,24 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
         Fork(lambda: 1 / 0).result()
     with pytest.raises(ForkTimeout):
         Fork(lambda: [random.random() for _ in iter(int, 1)], 1).result()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_work_of_a_second_process_is_done_here_if_it_crashes_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = os.getpid()
+
+    def die_elsewhere() -> int:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    with forked(die_elsewhere) as result:
+        assert result() == here
+    with forked(lambda: 1 / 0) as failing, pytest.raises(ZeroDivisionError):
+        failing()
+    monkeypatch.setattr("assay.processes.forks._MAX_SHARED", 0)
+    with forked(os.getpid) as process:
+        assert process() == here
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PR_SET_PDEATHSIG: Final = 1
+#: Bytes of this process up to which `forked` uses a child: it copies the pages of all objects that it reads.
+_MAX_SHARED: Final = 1_000_000_000
 
 
 class ForkError(Exception):
@@ -143,9 +145,10 @@ class Fork(Generic[T]):
 def forked(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
     """Start `work` on a second processor; the value is a function that waits for the result.
 
-    Without a second processor, where forking is unsafe, and after a crash of the child, that function does the work.
+    Without a second processor, in a large process, where forking is unsafe, and after a crash of the child, that
+    function does the work.
     """
-    if not can_fork() or len(os.sched_getaffinity(0)) < 2:
+    if not can_fork() or len(os.sched_getaffinity(0)) < 2 or (_memory("VmRSS") or 0) > _MAX_SHARED:
         yield work
         return
     fork = Fork(work)
