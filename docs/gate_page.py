@@ -22,19 +22,19 @@ def gate() -> str:
 
 def _introduction() -> str:
     return f"""\
-How often does `assay gate` fail although nothing got worse, and how often does it detect a loss? Both were simulated
-with the functions of the command, at the default level (0.05) and margin (0.02), on queries of one repository with a
-mean nDCG@10 of 0.57.
+Simulations show how often `assay gate` fails although nothing got worse, and how often it detects a loss. They use the
+functions of the command at the default level (0.05) and margin (0.02), on queries of one repository with a mean
+nDCG@10 of 0.57.
 
 - A **deterministic** engine returns the same rankings in every run; a change moves {REDRAWN:.0%} of the queries to
   random ranks.
-- A **noisy** engine has random ranks for {REDRAWN:.0%} of the queries in every run: a standard deviation of 0.018 for
-  a run of 100 queries.
+- A **noisy** engine has random ranks for {REDRAWN:.0%} of the queries in every run; the standard deviation of the
+  mean of 100 queries is 0.018.
 - A **loss** of 0.05 or 0.1 removes targets of random queries from the results.
 - A **lucky baseline** is the best of {LUCKY_OF} baselines of an unchanged engine: one in {LUCKY_OF} teams has one.
 
-Each figure is a share of {STATED:,} simulated gates, with a standard error of at most 0.011 (0.003 near 2%). The test
-suite checks every row with {SMALL} gates, `make soak` with all. The figures are also in [gate.json](gate.json)."""
+Each figure is a proportion of {STATED:,} simulated gates, with a standard error of at most 0.011 (0.003 near 2%). The
+test suite checks every row with {SMALL} gates, `make soak` with all. The figures are also in [gate.json](gate.json)."""
 
 
 def _table() -> str:
@@ -57,17 +57,16 @@ def _share(value: float | None) -> str:
 
 
 _READING = """\
-- **Single runs of a noisy engine** have few false alarms over all baselines, but a fifth against a lucky one, and
-  nothing in two single runs shows that it is lucky.
-- **Repeats** estimate the noise. The gate then fails only if the loss exceeds what a lucky baseline explains: the new
-  runs must be significantly worse than the end of the baseline's 95% interval, as in control charts with estimated
-  limits (Albers & Kallenberg 2005). Repeats on one side find fewer small losses than single runs do; repeats on both
-  sides find more.
+- **Single runs of a noisy engine** have few false alarms over all baselines, but 20% against a lucky one, which two
+  single runs cannot reveal.
+- **Repeats** estimate the noise. The gate then fails only if the new runs are significantly worse than the lower end
+  of the baseline's 95% interval, as in control charts with estimated limits (Albers & Kallenberg 2005). Repeats on one
+  side find fewer small losses than single runs do; repeats on both sides find more.
 - **30 queries** detect only large losses. A loss of 0.05 needs 300 queries, or 100 and repeats on both sides.
-- **Inconclusive** is the usual outcome without a loss: excluding a loss above the margin takes more queries than
-  detecting a large one. It passes with a warning unless `--strict` is given.
-- **Limits.** The simulated noise is independent between queries. If whole runs vary, few runs estimate it badly, and
-  a lucky baseline causes more false alarms than shown here ([rates over all
+- **Inconclusive** is the usual outcome without a loss, because excluding a small loss takes more queries than detecting
+  a large one. It passes with a warning unless `--strict` is given.
+- **Limits**: the simulated noise is independent between queries. If whole runs vary, a few runs estimate the noise
+  poorly, and a lucky baseline causes more false alarms than shown here ([rates over all
   baselines](statistics.md#variance-between-runs))."""
 
 _AGAIN = """\

@@ -123,10 +123,9 @@ To lint a set on a remote repository offline, redirect Git to a local clone:
 
 def training() -> str:
     """Describe the keys of a recipe of `assay train`."""
-    whole = _recipe(TrainConfig())
     other = [one for one in _recipe(AdaptConfig()) if one[0].partition(".")[0] not in _SHARED]
-    parts = ["# Train a model", MADE, _TRAINING, _settings(whole), _ADAPTING, _settings(other)]
-    return "\n\n".join(parts) + "\n"
+    parts = ["# Keys of a training recipe", MADE, _TRAINING, _settings(_recipe(TrainConfig())), _ADAPTING]
+    return "\n\n".join([*parts, _settings(other)]) + "\n"
 
 
 def _settings(listed: list[_Setting]) -> str:
@@ -153,19 +152,8 @@ _SHARED = ("mining", "kinds", "seed", "threads")  # keys that both kinds of reci
 
 
 _TRAINING = """\
-`assay train DIR --out DIR` trains word vectors and a translation table on the Git repositories in a directory and
-writes DIR/model. Training needs `pip install
-'.[train]'` in a checkout; searching with the model does not.
-
-<!-- not run: it learns for minutes; tests/training/test_train.py takes seconds, tests/cli/test_search.py has --set -->
-
-```sh
-assay train ~/code --recipe recipe.toml --out trained
-assay search "where are retries limited?" \\
-  --set dense.model=static:trained/model --set translation.model=static:trained/model
-```
-
-A recipe is a TOML file with the keys that differ from the defaults below.
+A recipe is a TOML file for `--recipe` of `assay train` with the keys that differ from the defaults below
+([guide](../guides/training.md)).
 
 <!-- a recipe of assay train -->
 
@@ -175,40 +163,12 @@ seed = 1
 [vectors]
 steps = 1000
 hard.share = 0.25
-```
-
-The same repositories, recipe, seed, library versions and kind of processor give the same bytes. An interrupted
-training resumes with the same command. `--encoder BASE` fine-tunes a contextual encoder instead (extra
-`train-encoder`, PyTorch)."""
+```"""
 
 _ADAPTING = """\
-## Adapt a model to one code base
+## With --adapt
 
-`assay train --adapt REPO --out DIR` adapts the bundled model (or `--from MODEL`) to one Git repository, a checkout or
-a bare one:
-
-<!-- not run: it learns from a repository of yours; tests/training/test_adapt.py adapts to a small one -->
-
-```sh
-assay train --adapt ~/code/shop --out adapted
-assay search "where are retries limited?" \\
-  --set dense.model=static:adapted/model --set translation.model=static:adapted/model
-```
-
-1. Training pairs are mined from comments, names, paths, headings and commits, without a check of licenses: use only
-   code that you may train on.
-2. A quarter of the documented files (by hash of path and seed) is held out, with every commit that touches them.
-3. Unknown words get vectors, all vectors are trained for a few steps, and old and new vectors are averaged.
-4. Comments of the held-out files become queries. Both models rank all definitions of the repository, and nDCG@10 is
-   compared by the paired test of `assay compare`, with files as units.
-5. DIR/model is written only if the verdict is *better*. Otherwise the old model is kept, and the smallest detectable
-   difference is printed. The exit code is 0 either way.
-
-The test measures the model alone, on comments of the same repository: neither the whole search nor queries of people.
-Translations do not change. `vocabulary.txt` contains words of your code: treat it like the code.
-
-The repository needs at least 12 documented files; one with 3,354 files took a minute on two cores. `mining`, `kinds`,
-`seed` and `threads` are as above; the other keys are:"""
+`mining`, `kinds`, `seed` and `threads` are as above. The other keys are:"""
 
 
 def search_schema() -> str:
@@ -217,7 +177,6 @@ def search_schema() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "guides/training.md": training,
     "how-we-know/attacks.md": attacks,
     "how-we-know/gate.md": gate,
     "how-we-know/peers.md": peers,
@@ -230,6 +189,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/measures.md": measures,
     "reference/python.md": python,
     "reference/settings.md": settings,
+    "reference/training.md": training,
     "../src/assay/data/schemas/search.schema.json": search_schema,
 }
 

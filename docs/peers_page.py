@@ -23,6 +23,8 @@ _COLUMNS = {
     "warm query ms": "median query (ms)",
     "memory MB": "peak memory (MB)",
 }
+#: Rows with the rankings of another row; benchmarks/RESULTS.md has them.
+_SAME = ("builtin by HTTP", "builtin by MCP", "git-grep", "semble-cli", "semble-mcp")
 
 
 def peers() -> str:
@@ -30,20 +32,8 @@ def peers() -> str:
     parts = ["# Benchmarks and peers", MADE, _MEASURED]
     for title, text in _TABLES.items():
         parts += [f"### {title}", text, _table(title)]
-    return (
-        "\n\n".join(
-            [
-                *parts,
-                _NOT_MEASURED,
-                _KARTA.format(table=_table("Karta's sweep")),
-                _efforts(),
-                _DIFFERENT,
-                _LINTED,
-                _SHORT,
-            ]
-        )
-        + "\n"
-    )
+    karta = _KARTA.format(table=_table("Karta's sweep"))
+    return "\n\n".join([*parts, _NOT_MEASURED, karta, _EFFORTS, _LINTED, _SHORT]) + "\n"
 
 
 def _table(section: str) -> str:
@@ -53,7 +43,9 @@ def _table(section: str) -> str:
     assert found is not None, f"benchmarks/RESULTS.md has no table in {section!r}"
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
     places = [rows[0].index(name) for name in _COLUMNS if name in rows[0]]
-    lines = [[_cell(row[at]) for at in places] for row in rows[1:] if not set(row[0]) <= set("- ")]
+    lines = [
+        [_cell(row[at]) for at in places] for row in rows[1:] if not set(row[0]) <= set("- ") and row[0] not in _SAME
+    ]
     head = [_COLUMNS[rows[0][at]] for at in places]
     return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(places), *lines])
 
@@ -71,46 +63,45 @@ def _cell(text: str) -> str:
 
 _MEASURED = """\
 `python -m benchmarks peers` runs search tools through Assay's adapters on one machine with two cores, with
-interleaved queries. The figures are of 2026-11-16; Assay's engine has changed since. nDCG@10 is by file; the
-difference is from `builtin`.
+interleaved queries. The figures are of 2026-11-16; Assay's engine has changed since. nDCG@10 is by file, and
+differences are from `builtin`.
 
 !!! warning "Substituted models"
 
     The machine had no access to a model hub. **semble** ran with weights that were not trained on code (wordllama's),
     **ChunkHound** with Assay's static vectors, **sia-code** with BM25 only. These rows do not represent their published
-    quality. They show what each tool costs and how far keyword search goes.
+    quality; compare their time and memory.
 
 ## Tools side by side"""
 
 _TABLES = {
     "Peers on the standard library": "155 queries by Assay's authors, 2,279 files. Scope: this repository only. "
-    "ChunkHound was left out, because it takes too long to index these files on that machine.",
+    "ChunkHound was left out, because indexing these files takes too long.",
     "Peers on five repositories": "98 queries of semble's annotations (aiohttp, axum, gin, gson, trpc). Scope: these "
     "repositories only. One repository was replaced because ChunkHound does not read Ruby.",
 }
 
 _NOT_MEASURED = """\
-`builtin by CLI` includes the start of a Python process per query. `ripgrep-keywords` and `git-grep` are the engine
-`keywords` with words counted by these tools, an option of earlier versions. `probe` has an adapter (`--engine probe`)
-but no row yet. All figures, with index sizes and 95th percentiles: `benchmarks/RESULTS.md`."""
+`builtin by CLI` includes the start of a Python process per query. `ripgrep-keywords` is the engine `keywords` with
+words counted by ripgrep, an option of earlier versions. `benchmarks/RESULTS.md` has all figures, also those of other
+adapters with the same rankings."""
 
 _KARTA = """\
 ## Karta's sweep
 
-The 30 queries of Karta's `gold-queries.yaml` (v0.1) on Kafka, beside the four rows of its published sweep E003b
+The 30 queries of Karta's `gold-queries.yaml` (v0.1) on Kafka, with the four rows of its published sweep E003b
 (`nomic-embed-text`, characters per chunk / overlap):
 
 {table}
 
-The corpora differ slightly: the published rows used Kafka 4.0.0, Assay's rows trunk of 2024-10-25 (`1eb7644`), which
-has all labeled files. With 30 queries the four published rows cannot be distinguished. The published displacement is
-an upper bound: its column counts a query whose file was not found as displaced, with or without an adversary.
-Displacement is the weakness of `builtin`: on 41% of the queries with adversaries, one ranks above every target.
+The corpora differ slightly: the published rows used Kafka 4.0.0, Assay's rows used trunk of 2024-10-25 (`1eb7644`),
+which has all labeled files. With 30 queries, the four published rows cannot be distinguished. The published
+displacement is an upper bound, because its column also counts queries whose file was not found. Displacement is the
+weakness of `builtin`: on 41% of the queries with adversaries, one ranks above every target.
 
-Without scores of whole files (`without=["whole"]`), `builtin` has .40, .93 and .55: they cost two of the 30 queries and
-gain .076 on the standard library. `whole.k1=1.2` instead of 4 gives .47, .87 and .59 here. But if one of five such
-settings is chosen on halves of the standard library, semble's visible repositories and octocode's sets, it gains
-nothing on the other halves (−.001), so the default stays.
+Scores of whole files cost `builtin` two of these queries (.40, .93 and .55 with `without=["whole"]`) and gain .076 on
+the standard library. `whole.k1=1.2` instead of 4 gives .47, .87 and .59 here. The default is still 4, because a setting
+chosen among five on halves of the other gold sets gains nothing on the other halves (−.001).
 
 `python -m benchmarks karta` makes the table; these commands show the same with a clone:
 
@@ -120,92 +111,34 @@ assay run --gold gold-queries.yaml --corpus git:kafka@1eb7644349cb07139d6a3c1ad1
 assay compare experiments/E003b-core-sweep/sweep-queries.csv --primary top1_hit
 ```"""
 
-#: An effort, its queries and labels, its measures, and what Assay adopted.
-_EFFORTS = (
-    (
-        "octocode's benchmark (0.22)",
-        "127 code and 127 documentation queries on one pinned commit; line ranges with two grades; 27 marked hard",
-        "Hit, MRR, nDCG, recall by lines",
-        "graded line labels, variants over one index, a pinned commit",
-    ),
-    (
-        "ColGREP (next-plaid 1.6)",
-        "semble's annotations of 63 repositories",
-        "nDCG@10 by file",
-        "the ledger: each change with its gain, kept or not, and a veto per repository",
-    ),
-    (
-        "semble (0.7)",
-        "annotations of 63 repositories in many languages, by category",
-        "nDCG@10 by file, tokens to the first hit, recall by token budget",
-        "token budgets, many repositories",
-    ),
-    (
-        "Karta",
-        "30 queries on Kafka in several phrasings, with plausible wrong files and a rationale",
-        "hits, rank gap to the adversary, percentile bootstrap",
-        "adversaries, phrasings, rationales, published uncertainty",
-    ),
-    (
-        "sia-code (0.8)",
-        "15 queries on its own code; loaders for academic sets",
-        "recall, precision, nDCG, MRR",
-        "chunkings compared with everything else equal",
-    ),
-    (
-        "ChunkHound",
-        "generated files with unique tokens; the cAST paper's results on RepoEval and SWE-bench",
-        "recall, nDCG, MRR, latency",
-        "equal token budgets when chunk sizes differ",
-    ),
-    (
-        "Pyckle's guide",
-        "30 to 50 queries from your search history, one file each",
-        "MRR@10",
-        "queries from search logs",
-    ),
-)
+_EFFORTS = """\
+## What each effort measures
 
+The versions are those that were read; later ones may differ. [Measures of other tools](measures.md) compares the
+definitions.
 
-def _efforts() -> str:
-    """Show what each effort measures."""
-    head = "| effort | queries and labels | measures | adopted by Assay |\n|---|---|---|---|"
-    intro = (
-        "## What each effort measures\n\nAssay was built after reading how others measure code search, at the versions "
-        "named; later ones may differ.\n"
-    )
-    return "\n".join([intro, head, *(f"| {' | '.join(row)} |" for row in _EFFORTS)])
-
-
-_DIFFERENT = """\
-## Where Assay differs
-
-- **One-to-one matching.** A result matches at most one target and a target counts once, so nDCG cannot exceed 1.
-- **Result size.** `SpanR` and `RecallAtTokens` penalize long results, which any-overlap matching rewards.
-- **Failed queries get the worst score.** If they are left out of the mean, an engine that answers one query in a
-  hundred can score 1.0.
-- **Missing ranks are censored, not dropped.** A rank gap computed only on queries where both files were found can
-  have the wrong sign.
-- **Uncertainty.** Cluster-robust intervals, paired differences, adjustment for several comparisons, and
-  "inconclusive" as a verdict ([simulations](statistics.md)).
-- **Linted gold sets.** Missing paths, targets that are defined elsewhere, leaking words.
-- **Diagnostics.** Two variants with identical rankings are reported: a published matrix had two such rows, because the
-  feature under test was not connected.
-- **Equal conditions.** The same files in a fresh copy, the same k and processors, interleaved queries."""
+| effort | queries and labels | measures | adopted by Assay |
+|---|---|---|---|
+| octocode (0.22) | 127 code and 127 documentation queries, one commit, graded line ranges | Hit, MRR, nDCG, recall by lines | graded lines, variants over one index |
+| ColGREP (next-plaid 1.6) | semble's annotations of 63 repositories | nDCG@10 by file | the ledger with a veto per repository |
+| semble (0.7) | annotations of 63 repositories by category | nDCG@10 by file, tokens to the first hit | token budgets, many repositories |
+| Karta | 30 queries on Kafka in several phrasings, with plausible wrong files | hits, rank gap, percentile bootstrap | adversaries, phrasings |
+| sia-code (0.8) | 15 queries on its own code; academic sets | recall, precision, nDCG, MRR | chunkings compared, all else equal |
+| ChunkHound | generated files with unique tokens; the cAST paper | recall, nDCG, MRR, latency | equal token budgets |
+| Pyckle's guide | 30 to 50 queries from search history, one file each | MRR@10 | queries from search logs |"""  # noqa: E501
 
 _LINTED = """\
 ## Published gold sets, linted
 
 `assay gold lint` reports 115 findings, mostly hints, in 21 published sets (17 of semble's repositories, octocode's
-two, Karta's two). Two readers checked a sample: 50 of 50 and 20 of 20 were correct. Among them are targets that do
-not exist at the pinned commit, targets that only re-export, and one that no engine of definitions can return. Such
-labels lower the highest possible score."""
+two, Karta's two). Two readers checked samples: 50 of 50 and 20 of 20 were correct. They include targets that do
+not exist at the pinned commit and targets that only re-export a name. Such labels lower the highest possible score."""
 
 _SHORT = """\
 ## Limitations of Assay
 
 - The engine was tuned on part of semble's annotations (`benchmarks/RESULTS.md` has the unseen halves), and its model
   was trained on 347 repositories only.
-- Indexing is slower than semble's lexical index, and some speed goals were missed.
-- Human gold sets are small: 155 queries on one library cannot detect a difference of 0.02.
+- Indexing is slower than semble's lexical index.
+- The gold sets are small: 155 queries on one library cannot detect a difference of 0.02.
 - Assay measures retrieval, not what an agent does with the results."""

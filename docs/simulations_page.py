@@ -35,14 +35,13 @@ def _table(listed: Mapping[str, Simulation]) -> str:
 
 
 def _list(listed: Mapping[str, Simulation]) -> str:
-    """Show simulations that have little in common: a row per figure, with its nominal value."""
+    """Show simulations that have little in common, with all figures of each in one cell."""
     given = read_figures()
     rows = [
-        [one.about, figure, _figure(figure, given[name]), "0.05" if figure == "type I" else "0.95"]
+        [one.about, ", ".join(f"{figure} {_figure(figure, given[name])}" for figure in given[name])]
         for name, one in listed.items()
-        for figure in given[name]
     ]
-    return _rows(["setting", "figure", "simulated", "nominal"], rows)
+    return _rows(["setting", "simulated"], rows)
 
 
 def _rows(head: list[str], rows: list[list[str]]) -> str:
@@ -71,11 +70,11 @@ def _introduction() -> str:
     """Return the paragraph on the simulated designs and repetitions."""
     return f"""\
 A 95% confidence interval should contain the true value in 95% of all samples, and a test at level 0.05 should reject a
-true null hypothesis in 5%. Formulas guarantee this under assumptions that code search violates: queries of one
-repository are correlated, most differences are zero, and measures are bounded by 1. The functions that make a report
-were therefore run on simulated gold sets whose true values are known.
+true null hypothesis in 5%. Code search violates the assumptions of the usual formulas: queries of one repository are
+correlated, most differences are zero, and measures are bounded by 1. The statistical functions of the report were
+therefore run on simulated gold sets with known true values.
 
-Each figure is a share of {STATED.replications:,} simulated sets (agreement: 1,500; repeats: 1,000) with
+Each figure is a proportion of {STATED.replications:,} simulated sets (agreement: 1,500; repeats: 1,000) with
 {STATED.resamples:,} sign flips and seed {SEED}. Standard errors are 0.003 near 0.05 and 0.95, and at most 0.007
 (repeats: 0.007 and 0.016). The test suite runs every row with {SMALL.replications} sets and fails if a figure is out
 of bounds or differs from this page by more than sampling error; `make soak` runs the full counts
@@ -93,43 +92,44 @@ _GROUPS = {
 ## Difference of two engines
 
 *Type I*: how often the cluster sign-flip test gives p ≤ 0.05 without a difference. *cluster-t*: coverage of the
-reported 95% interval. *bootstrap-t*: coverage of a second interval, which `results.json` has as a cross-check.""",
+reported 95% interval. *bootstrap-t*: coverage of a second interval in `results.json`, as a cross-check.""",
     "skewed": """\
 ## Skewed differences
 
-Three of four changes are positive. Coverage of the reported interval.""",
+Three of four changes are positive. The figure is the coverage of the reported interval.""",
     "means": """\
 ## Mean of one engine
 
-Coverage of the 95% interval of each score: Wilson's, with the effective number of queries. Near 1, few repositories
-cannot show how much they differ; the interval then assumes an ICC of at least 0.2.""",
+The figure is the coverage of the 95% interval of a score: Wilson's, with the effective number of queries. Near 1, few
+repositories do not reveal their variance, so the interval assumes an ICC of at least 0.2.""",
     "power": """\
 ## Minimum detectable effect
 
-A set computes its MDE; new sets are then drawn with a true difference of that size. The nominal power is 0.8. The MDE
-is reported to one digit, because it is not known better than that.""",
+The MDE is computed from one set; new sets are then drawn with a true difference of that size. The nominal power is
+0.8. Reports round the MDE to one digit, because it is not more precise.""",
     "verdicts": """\
 ## Equivalent and not inferior
 
-The worst case: the true difference equals the margin, so both verdicts are wrong and each may occur in 5% of sets.
-*Equivalent* needs at least 20 clusters.""",
+In the worst case, the true difference equals the margin; both verdicts are then wrong, and each may occur in 5% of
+sets. *Equivalent* needs at least 20 clusters.""",
     "hard": """\
 ## Hard cases
 
-Two equal engines where a t interval over queries fails: few large losses against many small gains (skewed),
-repositories of lognormal size, highly correlated queries, 88% ties. The sign-flip test assumes symmetry and fails on
-skewed differences; a comparison then warns, widens the interval, and withholds a verdict that the interval does not
-confirm. *Missed without a warning*: the interval misses the true value and the comparison does not warn of skew.""",
+Two equal engines are compared where a t interval over queries fails: few large losses against many small gains
+(skewed), repositories of lognormal size, highly correlated queries, 88% ties. The sign-flip test assumes symmetry and
+fails on skewed differences; a comparison then warns, widens the interval, and withholds a verdict that the interval
+does not confirm. *Missed without a warning*: the interval misses the true value and the comparison does not warn of
+skew.""",
     "margin": """\
 ## Equivalence in hard cases
 
 The true difference equals the margin, so *equivalent* and *not inferior* are both wrong. In the first rows one query
-in 50 loses its target: half of all sets of 30 queries show no loss at all. The equivalence interval allows for such
-unseen losses.""",
+in 50 loses its target: half of all sets of 30 queries show no loss at all. The equivalence interval is widened for
+such unseen losses.""",
     "family": """\
 ## Several engines
 
-All engines equal the baseline. How often is at least one called better or worse?""",
+All engines equal the baseline. The figures show how often at least one is called better or worse.""",
     "leaders": """\
 ## Leader of several engines
 
@@ -143,39 +143,37 @@ a report; in the first column every query is a unit.""",
     "slices": """\
 ## Several slices
 
-Slices are exploratory: p-values are adjusted by Benjamini and Hochberg (1995). The figure is the share of false
-positives among the differences called significant.""",
+Slices are exploratory, so p-values are adjusted by Benjamini and Hochberg (1995). The figure is the share of false
+positives among significant differences.""",
     "repeats": f"""\
 ## Variance between runs
 
 An engine is compared with itself on {REPEATED_QUERIES} queries of one repository. A shift common to all queries of a
-run (σ as a multiple of that of single queries) is invisible in any single run, so runs are repeated.""",
+run (σ is given as a multiple of that of single queries) cannot be seen in a single run, so runs are repeated.""",
     "agreement": """\
 ## Agreement of reviewers
 
-Coverage of the 95% interval of Cohen's κ (`assay gold agreement`), a percentile bootstrap over items. Below 40 items
-it is too narrow.""",
+The figure is the coverage of the 95% interval of Cohen's κ (`assay gold agreement`), a percentile bootstrap over items.
+With fewer than 40 items, the interval is too narrow.""",
     "beyond": """\
 ## Limits
 
-Settings beyond the guarantees.""",
+These settings are beyond the guarantees. Nominal values are 0.05 for type I and 0.95 for coverage.""",
 }
 
 _LIMITS = """\
-- **One dominant repository.** Test and interval hold, but the mean is mostly that of one repository: report macro
-  averages too. A comparison warns if one repository has more than 30% of the queries.
-- **Few queries in one repository.** Test and reported interval hold; the bootstrap-t interval is too narrow.
-- **Fewer than six repositories.** The verdict covers these repositories only; the second row shows the coverage of an
-  interval that is applied to others. With six to nine, the test is conservative, because there are few sign patterns.
-- **Queries treated as independent.** A t-test or bootstrap over queries rejects a true null hypothesis in a quarter of
-  cases, not in 5%.
-- **Percentile bootstrap.** For 30 queries near 1 it covers 78%. `[run] tables = ["bootstrap"]` prints it for comparison
+- **Queries treated as independent**: a t-test over queries rejects a true null hypothesis in a quarter of cases.
+- **Fewer than six repositories**: the verdict covers these repositories only; the second row is the coverage of an
+  interval applied to others. With six to nine, the test is conservative, because there are few sign patterns.
+- **One dominant repository**: test and interval hold, but the mean is mostly that of one repository. A comparison
+  warns above 30% of the queries.
+- **Percentile bootstrap**: too narrow for 30 queries near 1. `[run] tables = ["bootstrap"]` prints it for comparison
   with published numbers.
-- **Single runs of a nondeterministic engine.** If whole runs vary, differences are called significant far too often.
-  Repeat at least one side (`assay run --repeat 3`).
+- **Single runs of a nondeterministic engine**: far too many differences are significant. Repeat at least one side
+  (`assay run --repeat 3`).
 
-No simulation shows whether your queries resemble those of your users, whether the labels are right (`assay gold lint`,
-two reviewers), or whether engines were tuned on the same queries (`assay gold split`)."""
+Simulations cannot show whether your queries resemble those of your users, whether labels are right (`assay gold lint`),
+or whether engines were tuned on the same queries (`assay gold split`)."""
 
 _AGAIN = """\
 ## Reproduce

@@ -539,8 +539,8 @@ command(
 
     All repositories in the directory are found, including bare ones; only permissively licensed ones are used.
     DIR/model is the finished model; DIR/work holds intermediate files and may be removed afterwards. The same
-    repositories, recipe and seed give the same model, byte for byte. docs/guides/training.md describes the settings
-    of a recipe.
+    repositories, recipe and seed give the same model, byte for byte. docs/reference/training.md lists the keys of a
+    recipe.
 
     --adapt REPO adapts an existing model, by default the bundled one, to one repository of any license, from its
     comments, names and history. Held-out files decide whether the adapted model is better; otherwise the old model is
