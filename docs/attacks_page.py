@@ -16,7 +16,8 @@ def attacks() -> str:
     """Describe the attack suite with the figures of its last run."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
     parts = ["# How we know: attacks", MADE, _INTRODUCTION, _attack_table(figures["attacks"])]
-    return "\n\n".join([*parts, _GROWTH, _growth_table(figures), _AGAIN]) + "\n"
+    growth = [_GROWTH, _growth_table(figures)] if figures["growth"] else []
+    return "\n\n".join([*parts, *growth, _AGAIN]) + "\n"
 
 
 def _attack_table(counts: dict[str, Any]) -> str:
@@ -46,24 +47,26 @@ def _cell(text: str) -> str:
 
 _INTRODUCTION = """\
 `make attacks`, the last step of `make soak`, attacks Assay from outside: through commands, HTTP and stdio. An attack
-passes if the process ends in time with a documented exit code and without a traceback, damages no file, writes
-nothing outside its directories and leaves no process. kill -9 comes at random instants of the command. Every
-row has the commit that it was seen at; every failure found earlier has a test."""
+passes if the process ends in time with a documented exit code and without a traceback, damages no file, writes nothing
+outside its directories and leaves no child process. `kill -9` is sent at random instants. Each row names the commit it
+was run at; every failure found earlier has a test."""
 
 _GROWTH = """\
 ## Growth of indexing time
 
 For every grammar, hostile inputs of 100 KB are analyzed: each token of the grammar repeated, deep nesting, files of
-one line, random bytes and torn code. Numbers are processor time per byte over that of ordinary code of the language;
-20 is the bound. *Before* is the worst input at commit 3f121cf3, without the bounds on matching, depth and errors;
-measurements end at 40. Malformed files are recognized by their first 4 KB and indexed as plain text."""
+one line, random bytes and torn code. The figures are processor time per byte relative to ordinary code of the language;
+the bound is 20. *Before* is the worst input at commit 3f121cf3, without the bounds on matching, depth and errors;
+measurements stop at 40. Malformed files are recognized by their first 4 KB and indexed as plain text."""
 
 _AGAIN = """\
 ## Measure again
 
-```console
+<!-- not run: it takes hours; tests/attacks/conftest.py counts the attacks -->
+
+```sh
 ASSAY_ATTACKS=docs/how-we-know/attacks.json make attacks
 make docs
 ```
 
-`ASSAY_KILLS=10` and `ASSAY_SHARE=100` make a short run: ten kills per command, a hundredth of the inputs for growth."""
+`ASSAY_KILLS=10 ASSAY_SHARE=100` shortens the run: ten kills per command, and a hundredth of the inputs for growth."""
