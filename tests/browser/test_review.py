@@ -400,7 +400,7 @@ def test_the_first_page_says_who_sees_votes_and_where_the_code_is(gold_file, bro
     with served(gold_file) as house:
         browser.open(house.url)
         text = browser.wait(lambda: browser.text(".sign-in"))
-    assert "Adjudicators see all votes, and do not vote." in text
+    assert "Adjudicators see all votes and do not vote." in text
     assert text.endswith(f"The code is in {gold_file.parent}")
 
 

@@ -66,19 +66,19 @@ def test_list_shows_runs_newest_first_and_hides_the_token(runs_page, server):
 
 
 def test_list_sorts_and_keeps_picks(runs_page, server):
-    runs_page.click("input[aria-label='Pick old to compare']")
+    runs_page.click("input[aria-label='Select old to compare']")
     runs_page.click("thead button")
     assert runs_page.find("thead th[aria-sort]")
-    assert runs_page.find("input[aria-label='Pick old to compare']").is_selected()
-    assert "Pick a second run" in runs_page.text(".pick-bar")
+    assert runs_page.find("input[aria-label='Select old to compare']").is_selected()
+    assert "Select a second run" in runs_page.text(".pick-bar")
     unharmed(runs_page, server)
 
 
 def test_third_pick_takes_the_place_of_the_first(runs_page):
     for name in (NEWEST, "old", "unlike"):
-        runs_page.click(f"input[aria-label='Pick {name} to compare']")
+        runs_page.click(f"input[aria-label='Select {name} to compare']")
     picked = sorted(box.get_attribute("aria-label") for box in runs_page.all("tbody input") if box.is_selected())
-    assert picked == ["Pick old to compare", "Pick unlike to compare"]
+    assert picked == ["Select old to compare", "Select unlike to compare"]
 
 
 def test_list_looks_again(runs_page, folder):
@@ -98,8 +98,8 @@ def test_run_opens_and_leads_back(runs_page, server):
 
 
 def test_two_runs_are_compared(runs_page, server):
-    runs_page.click("input[aria-label='Pick 2026 <b>newest</b> to compare']")
-    runs_page.click("input[aria-label='Pick old to compare']")
+    runs_page.click("input[aria-label='Select 2026 <b>newest</b> to compare']")
+    runs_page.click("input[aria-label='Select old to compare']")
     assert runs_page.text(".pick-bar p") == "2026 <b>newest</b> against old as the baseline"
     runs_page.click(".pick-actions button")
     assert runs_page.text(".pick-bar p") == "old against 2026 <b>newest</b> as the baseline"
@@ -113,7 +113,7 @@ def test_two_runs_are_compared(runs_page, server):
 
 def test_runs_that_differ_say_why(runs_page, server):
     for name in ("old", "unlike"):
-        runs_page.click(f"input[aria-label='Pick {name} to compare']")
+        runs_page.click(f"input[aria-label='Select {name} to compare']")
     runs_page.click(".primary")
     assert "0 of 12 queries" in runs_page.text("[role=alert]")
     assert runs_page.axe() == []

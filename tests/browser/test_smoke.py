@@ -363,17 +363,17 @@ def test_served_list_sorts_picks_and_shows_what_is_broken(browser: Tab, server: 
     assert "slightly better" in browser.texts("td .badge.good")
     assert IMAGE in browser.text("tr.broken")
     assert not browser.all("tr.broken a")
-    browser.click("input[aria-label='Pick old to compare']")
+    browser.click("input[aria-label='Select old to compare']")
     browser.click("thead button")
     assert browser.find("thead th[aria-sort]")
-    assert browser.find("input[aria-label='Pick old to compare']").is_selected()
+    assert browser.find("input[aria-label='Select old to compare']").is_selected()
     assert_harmless(browser, server.origin)
 
 
 def test_served_runs_are_compared_or_the_page_says_why_not(browser: Tab, server: Serving) -> None:
     browser.open(server.url)
     for name in (NEWEST, "old"):
-        browser.click(f"input[aria-label='Pick {name} to compare']")
+        browser.click(f"input[aria-label='Select {name} to compare']")
     assert browser.text(".pick-bar p") == f"{NEWEST} against old as the baseline"
     browser.click(".primary")
     title = browser.text(".verdict h1")
@@ -382,7 +382,7 @@ def test_served_runs_are_compared_or_the_page_says_why_not(browser: Tab, server:
     assert_harmless(browser, server.origin)
     browser.click(".side a.home")
     for name in ("old", "unlike"):
-        browser.click(f"input[aria-label='Pick {name} to compare']")
+        browser.click(f"input[aria-label='Select {name} to compare']")
     browser.click(".primary")
     assert "0 of 12 queries" in browser.text("[role=alert]")
 

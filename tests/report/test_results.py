@@ -85,7 +85,7 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
     )
     scored = score_run(replace(run, suite=Suite(tuple(golds))), AnalysisPlan(("RR@10",), "other"))
     cuts = {cut.by: cut for cut in analyze_scored(scored).breakdowns}
-    mine = {g.group: g for g in cuts["language of the answer"].groups if g.engine == "mine"}
+    mine = {g.group: g for g in cuts["language of the target"].groups if g.engine == "mine"}
     assert {name: (g.queries, g.mean) for name, g in mine.items()} == {"python": (10, 0.5), "rust": (10, 0.0)}
     assert mine["python"].low < 0.5 < mine["python"].high
     assert [g.queries for g in cuts["repository"].groups if g.engine == "mine"] == [10, 10]
@@ -94,7 +94,7 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
 def test_one_language_and_one_repository_are_no_groups_and_the_documents_stay_short():
     scored = score_run(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), AnalysisPlan(("RR@10",), "other"))
     found = analyze_scored(scored)
-    assert "language of the answer" not in {cut.by for cut in found.breakdowns}
+    assert "language of the target" not in {cut.by for cut in found.breakdowns}
     assert "repository" in {cut.by for cut in found.breakdowns}
     assert "By repository" not in to_markdown(document(found))
 

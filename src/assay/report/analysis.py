@@ -81,7 +81,7 @@ _MAX_TAG_VALUES = 8
 #: Languages and repositories are looked up by name, so long lists are read; this many fill a page.
 _MAX_PLACES = 50
 #: Breakdowns of report.html only: in a document they would bury the sections that decide.
-PAGE_BREAKDOWNS = ("language of the answer", "repository")
+PAGE_BREAKDOWNS = ("language of the target", "repository")
 
 
 def analyze(run: Run, plan: AnalysisPlan) -> Results:

@@ -1,6 +1,6 @@
 // Requests to the server, on pages that `assay` serves.
 
-const OFFLINE_HINT = "Is it still running? Start it again at the same port.";
+const OFFLINE_HINT = "If it has stopped, restart it on the same port.";
 
 /** A failed request; only the kinds "offline" and "stranger" may be retried. */
 class RequestError extends Error {
@@ -28,7 +28,7 @@ export async function askServer(address, body = null) {
     throw new RequestError(
       "stranger",
       "The server was restarted.",
-      "Open the address that it printed, in any tab: this page then continues.",
+      "Open the address it printed in any tab; this page then continues.",
     );
   if (!answer) throw new RequestError("offline", "The server's response was cut off.", OFFLINE_HINT, status);
   throw new RequestError(status >= 500 ? "offline" : "refused", answer.error, answer.hint ?? "", status);

@@ -114,7 +114,7 @@ function listSummary(data, params, rows) {
     ? `Mean ${pairOf(data, params).measure.name}: A ${fixed(a)}, B ${fixed(b)} (${signed(b - a)}).`
     : "";
   if (rows.length === all) return `${total}. ${means}`;
-  return `${grouped(rows.length)} of ${total}. ${means} A selection of queries has no verdict.`;
+  return `${grouped(rows.length)} of ${total}. ${means} Selected queries have no verdict.`;
 }
 
 function listColumns(data, params) {

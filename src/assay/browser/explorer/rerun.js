@@ -29,7 +29,7 @@ export function renderRerun(data, unit, container) {
     result: h("div.rerun-result", { "aria-live": "polite" }),
   };
   const about =
-    "Search the current files with other settings or another text, and see which results move. The run is not changed.";
+    "Search the current files with other settings or another text to see how the ranking changes. The run is not modified.";
   section.append(h("p.note", about), rerunForm(panel), panel.result);
   drawSettings(panel);
 }
@@ -148,7 +148,7 @@ function movementSummary({ hits, gone, k }, changeCount) {
   const isLower = ({ rank, before }) => before !== null && (rank === null || rank > before);
   const down = [...hits, ...gone].filter(isLower).length;
   if (up || down) return `${up} up, ${down} down among the first ${k}. `;
-  return changeCount ? "Nothing moved among the first results. " : "Identical to the run's settings. ";
+  return changeCount ? "The first results are unchanged. " : "Identical to the run's settings. ";
 }
 
 function valueChange({ measure, before, after, higher }) {
@@ -213,7 +213,7 @@ function settingValue(engine, setting) {
 
 /** Draw a row for each changed setting: name, field, previous value, description. */
 function changedSettings(settings, engine, changes, remove) {
-  if (!changes.size) return h("p.note", "No setting is changed: the query uses those of the run.");
+  if (!changes.size) return h("p.note", "No settings changed: the query uses the settings of the run.");
   const rows = settings
     .filter(({ name }) => changes.has(name))
     .map((setting) => {

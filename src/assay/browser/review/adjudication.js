@@ -18,7 +18,7 @@ export function adjudicationView(session, main, [id]) {
     else
       fill(page, [
         h("h1", "Nothing to decide"),
-        h("p", answer.third ? summary(answer) : "No two reviewers disagree on an item so far."),
+        h("p", answer.third ? summary(answer) : "There are no disagreements so far."),
       ]);
   });
   return () => {

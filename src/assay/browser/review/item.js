@@ -98,14 +98,14 @@ function propose({ session, item, source }, proposal) {
 
 function itemKeys(page) {
   const { source, proposal } = page;
-  const sourceHelp = "Go into the source: arrows move, Space and Shift+arrows select lines";
+  const sourceHelp = "Focus the source: arrows move, Space and Shift+arrows select lines";
   return [
     { keys: ["e"], label: "Show which engines returned it", run: () => reveal(page) },
     { keys: ["o"], label: "Open another file", run: () => openFile(page) },
     { keys: ["d"], label: "Choose a definition of the file", run: () => openDefinitions(page) },
     { keys: ["g"], label: "Go back to the proposed target", run: () => showProposed(page) },
     { keys: ["s"], label: sourceHelp, run: () => source.pane.focus() },
-    ...(page.onReword ? [{ keys: ["w"], label: "Edit the question and accept it", run: () => reword(page) }] : []),
+    ...(page.onReword ? [{ keys: ["w"], label: "Edit the query and accept it", run: () => reword(page) }] : []),
     { keys: ["p"], label: "Give a reason for the selected lines", run: () => proposal.focus() },
   ];
 }
@@ -135,7 +135,7 @@ function queryCard(page, item) {
     h("p.kicker", page.session.about.kinds[item.kind].question, " · ", h("span.mono", query.id)),
     h("h1", { id: "headline" }, headline),
     canReword(page) &&
-      h("button.quiet-button.reword-button", { onclick: () => reword(page) }, "Edit the question ", h("kbd", "w")),
+      h("button.quiet-button.reword-button", { onclick: () => reword(page) }, "Edit the query ", h("kbd", "w")),
     forms.length > 0 && pairList("dl.forms", forms),
     adversary &&
       h("p.note", `Proposed adversary (${adversary.relationship}, ${adversary.strength}): ${adversary.confusion}`),
@@ -157,7 +157,7 @@ function canReword({ onReword, item, session }) {
 function reword(page) {
   if (!canReword(page) || document.getElementById("new-question")) return;
   const [[, headline]] = page.item.query.forms;
-  const field = h("textarea", { id: "new-question", rows: "2", "aria-label": "The new question" });
+  const field = h("textarea", { id: "new-question", rows: "2", "aria-label": "The new query" });
   field.value = headline;
   const cancel = () => fill(page.query, queryCard(page, page.item));
   const save = () => {
@@ -171,7 +171,7 @@ function reword(page) {
     event.preventDefault();
     return save();
   });
-  const form = h("form.reword", { "aria-label": "Edit the question", onsubmit: onSubmit(save) }, [
+  const form = h("form.reword", { "aria-label": "Edit the query", onsubmit: onSubmit(save) }, [
     field,
     h("div.row", [
       h("button.primary", { type: "submit" }, "Save and accept ", h("kbd", "Enter")),

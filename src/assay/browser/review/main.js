@@ -132,14 +132,14 @@ function showSignIn(main, about, trouble, enterAs) {
   const form = h("form.card.sign-in", { onsubmit: submit }, [
     h("h1", `Review of ${about.set}`),
     h("p.soft", [
-      "Vote on proposed targets of queries. Reviewers who still vote do not see your votes, and you see theirs only ",
-      "after you have voted on everything. Adjudicators see all votes, and do not vote.",
+      "Vote on proposed targets of queries. Other reviewers do not see your votes while they vote, and you see theirs only ",
+      "after you have voted on everything. Adjudicators see all votes and do not vote.",
     ]),
     h("label", { for: "reviewer" }, "Your name"),
     h("div.row", field, h("button.primary", { type: "submit" }, "Begin")),
     message,
     h("p.note", [
-      "Your votes are saved in a separate file beside the set, one line each: commit it, and Git merges it with those ",
+      "Your votes are saved in a file next to the set, one line per vote. Commit it; Git merges it with the files ",
       "of other reviewers. The code is in ",
       h("span.mono", about.corpus),
     ]),
@@ -174,7 +174,7 @@ function takeOver(name, begin) {
   });
   return fill(
     box,
-    h("button", { onclick: () => attempt(askForCode) }, "It is mine: show a code in the terminal"),
+    h("button", { onclick: () => attempt(askForCode) }, "This is my name: show a code in the terminal"),
     problem,
   );
 }

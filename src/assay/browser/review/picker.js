@@ -25,7 +25,7 @@ export function pickDefinition(path, choose) {
       return { label: name, note, value: { name, start, end } };
     });
     const count = `${matching.length} of ${definitions.length} definitions`;
-    return { rows, rest: definitions.length ? count : "No definitions are known in this file: select lines" };
+    return { rows, rest: definitions.length ? count : "No definitions found in this file; select lines" };
   };
   openPicker(`Definitions of ${path}`, find, choose);
 }

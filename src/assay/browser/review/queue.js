@@ -74,7 +74,7 @@ function showFirst(session, main) {
       isEmpty
         ? h("p", "Fill it with `assay gold mine` or `assay gold pool --queue`.")
         : h("p", "See the agreement of the reviewers, decide disputed items, or change a vote: select it below."),
-      h("button", { onclick: refresh }, "Look for new items"),
+      h("button", { onclick: refresh }, "Check for new items"),
       list.element,
     ]),
   ]);
@@ -84,7 +84,7 @@ function showFirst(session, main) {
 
 function adjudicatorNote() {
   const link = h("a", { href: routeHref(["adjudicate"]) }, "Decide disputed items");
-  return h("p.adjudicator", "You have seen the votes of others and no longer vote. ", link, ".");
+  return h("p.adjudicator", "You have seen the votes of others and can no longer vote. ", link, ".");
 }
 
 function voteForm(session, item, saved) {

@@ -35,7 +35,7 @@ function retryDelay() {
 }
 
 export function troubleNote(error) {
-  const retries = "Trying again every second. What you wrote is kept in this browser.";
+  const retries = "Retrying every second. Your input is kept in this browser.";
   return h("div.trouble-note", { role: "alert" }, [
     h("p", h("strong", error.message)),
     error.hint && h("p", error.hint),

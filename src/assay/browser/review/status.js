@@ -52,9 +52,9 @@ function blindedNote(session, open, stopVoting) {
     h("h1", "Locked while you vote"),
     h("p", [
       `${counted(open, "item")} ${open === 1 ? "is" : "are"} open for you. `,
-      "Votes must be blinded, and this view shows those of others: come back after your last vote.",
+      "This view shows the votes of others. It opens after your last vote.",
     ]),
-    h("p", "If you adjudicate, you may look now. You then decide disputed items and no longer vote."),
+    h("p", "Adjudicators can see all votes now. They decide disputed items and can no longer vote."),
     h("button", { onclick: stopVoting }, "I adjudicate and do not vote"),
     h("p.note", [
       "To see the status without voting or adjudicating, use the terminal: ",
@@ -94,7 +94,7 @@ function agreementSection(kind) {
       columns: [
         headColumn("name", "Coefficient", (row) => row.name),
         numberColumn("value", "Value", (row) => row.value, 3, {
-          tip: "A dash: all votes are equal, as chance would produce too",
+          tip: "A dash: undefined, because all votes are equal",
         }),
         numberColumn("interval", "Interval", (row) => row.low, null, {
           fixed: true,
@@ -153,7 +153,7 @@ export function statusView(session, main) {
   return unblindedView(session, main, "standing", (page, { tally, least }) =>
     fill(page, [
       h("h1", "Status"),
-      h("p.soft", `${counted(tally.items, "item")}. Settled: ${least} or more agree, or a third person decided.`),
+      h("p.soft", `${counted(tally.items, "item")}. Settled: at least ${least} votes agree, or an adjudicator decided.`),
       h("div.columns", stateTable(tally), reviewerTable(tally)),
       acceptedSection(session),
     ]),
@@ -195,7 +195,7 @@ function acceptedSection(session) {
   );
   return h("section.report-section", [
     h("h2", "Ready to accept"),
-    h("p.note", "This page writes nothing into the set: use ", h("code", `assay gold review ${set} --accept`)),
+    h("p.note", "This page does not write to the set. Use ", h("code", `assay gold review ${set} --accept`)),
     box,
   ]);
 }

@@ -40,7 +40,7 @@ async function openList() {
 async function openProblem() {
   const { message, hint } = await blockJson("problem");
   fill(buildFrame(), [
-    h("h1", "This cannot be shown"),
+    h("h1", "Cannot show this view"),
     h("p.warning", { role: "alert" }, message.charAt(0).toUpperCase() + message.slice(1)),
     hint && h("p", "→ ", hint),
     h("p", h("a", { href: "/" }, "Back to all runs")),
@@ -61,17 +61,17 @@ function buildFrame(review = false) {
 
 function runTable(runs, selection) {
   return table({
-    caption: "Runs, the newest first",
+    caption: "Runs, newest first",
     columns: runColumns(selection),
     rows: runs,
     rowProps: (run) => ({ class: run.error ? "broken" : null, dataset: { run: run.id } }),
-    tools: [h("span.note", "Open a run by its name, or pick two to compare them.")],
+    tools: [h("span.note", "Click a run to open it, or select two to compare.")],
   });
 }
 
 function noRuns() {
   return h("div.card", [
-    h("p", "There is no run here yet."),
+    h("p", "There are no runs yet."),
     h("p", [
       ["Create one with ", h("code", "assay run --out results"), ", or name another directory: "],
       [h("code", "assay serve DIR"), ". This page refreshes when you come back to it."],
@@ -206,7 +206,7 @@ function createSelection() {
     selected = isSelected(run) ? selected.filter(({ id }) => id !== run.id) : [...selected, run].slice(-2);
     draw();
   };
-  const singleNote = ({ name }) => h("p", h("strong", name), " is picked. Pick a second run to compare the two.");
+  const singleNote = ({ name }) => h("p", h("strong", name), " is selected. Select a second run to compare the two.");
   const pairNote = () => {
     const key = selected
       .map(({ id }) => id)
@@ -230,7 +230,7 @@ function createSelection() {
   return {
     bar,
     checkbox: (run) => {
-      const props = { type: "checkbox", "aria-label": `Pick ${run.name} to compare`, onchange: () => toggle(run) };
+      const props = { type: "checkbox", "aria-label": `Select ${run.name} to compare`, onchange: () => toggle(run) };
       const box = h("input", props);
       box.checked = isSelected(run);
       boxes.set(run.id, box);

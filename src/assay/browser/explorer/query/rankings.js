@@ -8,7 +8,7 @@ import { omissionNote, spanNodes } from "../parts.js";
 import { engineColor } from "../report/parts.js";
 import { gradeName, letterOf, sourceAnchor } from "./source.js";
 
-const REPEATED = "Repeats a result above: measures do not count it";
+const REPEATED = "Duplicate of a result above; measures ignore it";
 
 /** Draw one column per selected engine; `select(engines)` changes the selection. */
 export function rankingColumns(view, select) {
@@ -16,7 +16,7 @@ export function rankingColumns(view, select) {
   const title = h("h2", { id: "rankings-title" }, "Rankings");
   const section = (...content) => h("section", { "aria-labelledby": "rankings-title" }, title, content);
   if (!loaded.rankings) return section(omissionNote(data, "rankings"));
-  if (!engines.length) return section(h("p.note", "No engine is selected: select some in the table below."));
+  if (!engines.length) return section(h("p.note", "No engine selected. Select engines in the table below."));
   const first = loaded.rankings.ranking(engines[0], unit.index);
   const columns = engines.map((engine, column) => rankingColumn(view, engine, column, first, select));
   return section(engineAdder(view, select), h("div.rankings", columns));

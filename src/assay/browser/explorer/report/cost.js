@@ -21,7 +21,7 @@ function resourcesPart(data) {
   const golds = Object.keys(header.corpora);
   const columns = withValues(resourceColumns(), rows);
   const untimed = note(data.summary.notes.times);
-  if (!columns.some(({ align }) => align === "right")) return untimed ?? note("Nothing was timed in this run.");
+  if (!columns.some(({ align }) => align === "right")) return untimed ?? note("This run has no timings.");
   const byGold = golds.map((gold) =>
     numberColumn(
       gold,
@@ -98,7 +98,7 @@ function resourcesLegend(rows, isMultiple) {
     .filter((row) => row.charged)
     .map((row) => `${row.engine} ${row.charged} (limit ${row.limit_seconds} s)`);
   return sentences(
-    `First query: on ${isMultiple ? "each corpus (their median)" : "the corpus"}.`,
+    `First query: the first on ${isMultiple ? "each corpus (median)" : "the corpus"}.`,
     "Median and p95: of all other queries. 1 MB is 1,000,000 bytes.",
     "Index: on a fresh copy of the corpus. – : not measured or not reported by the engine.",
     failures.length > 0 && `Failed queries count as the timeout: ${failures.join("; ")}.`,

@@ -20,10 +20,10 @@ const FAMILY_LEGEND =
   "“better” and “worse” require the adjusted p (Holm); “equivalent” and “not inferior” are read from the 90% CI, " +
   "which allows for unseen differences. MDE: minimum detectable effect.";
 const DETAIL_LEGEND =
-  "d_z: the difference in standard deviations of the differences. ICC: how similar queries of one cluster are. " +
+  "d_z: the difference in standard deviations of the differences. ICC: the correlation of queries within a cluster. " +
   "Effective n: the number of independent queries with the same precision.";
 const SECONDARY_LEGEND =
-  "Secondary measures have no verdict, and their p-values are not adjusted. They help to understand the primary one.";
+  "Secondary measures have no verdict, and their p-values are not adjusted. They help to interpret the primary measure.";
 
 function renderDifferences(data) {
   const { failed } = data.results.comparison;
@@ -190,7 +190,7 @@ function pairTable(data, state) {
       slice: SHOWN_CHANGES,
       rowHref: (row) => queryHref(row.unit, params),
       sort: { id: "difference", descending: false },
-      empty: "They differ on no query.",
+      empty: "They do not differ on any query.",
     }),
   ];
 }

@@ -14,7 +14,7 @@ import {
 export const groupsSection = { id: "groups", title: "Groups", render: renderGroups };
 export const phrasingsSection = { id: "phrasings", title: "Phrasings", render: renderPhrasings };
 
-const FIRST_BREAKDOWNS = ["category", "form", "language of the answer", "language", "repository"];
+const FIRST_BREAKDOWNS = ["category", "form", "language of the target", "language", "repository"];
 const MAX_COLUMNS = 8; // that fit a screen with their intervals; with more, groups become rows
 const SHOWN_QUERIES = 12; // rows: one screen; a button shows the rest
 
@@ -130,7 +130,7 @@ function phrasingMeasures(data) {
     note(
       sentences(
         "Worst: the mean over the worst phrasing of each query. Spread: the best phrasing minus the worst; " +
-          "lower is more stable. Drop: the cost of one wrong term.",
+          "lower is more stable. Drop: the loss caused by one wrong term.",
         fewText(data, Math.min(...measures.map(([, intents]) => intents))),
       ),
     ),
@@ -177,7 +177,7 @@ function phrasingTable(data, queries, { engine, measure }) {
         ...data.forms.map(formColumn),
       ],
     }),
-    note("Spread: the best phrasing minus the worst. The first queries are found with some words and not with others."),
+    note("Spread: the best phrasing minus the worst. The first queries depend most on the wording."),
   ];
 }
 
