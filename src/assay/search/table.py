@@ -172,6 +172,8 @@ def concatenate_ranges(start: LongArray, stop: LongArray) -> LongArray:
 
 def combine_tables(tables: Sequence[IndexTable], dropped: Collection[int] = ()) -> IndexTable:
     """Join tables, without the files of the first one at the positions `dropped`."""
+    if len(tables) == 1 and not dropped:
+        return tables[0]
     files, chunks = [t.files for t in tables], [t.chunks for t in tables]
     first_file = range_offsets(np.array([len(part) for part in files]))
     first_chunk = range_offsets(np.array([len(part) for part in chunks]))
