@@ -59,7 +59,7 @@ def test_json_lines_are_the_trace(shop, capsys):
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert rows[0]["terms"] == ["tax"]
-    assert {row["stage"] for row in rows[1:-1]} == {"lexical", "dense", "fused", *STAGES}
+    assert {row["stage"] for row in rows[1:-1]} == {"lexical", "dense", "fused", *STAGES, "results"}
     assert rows[-1]["expect"]["path"] == "README.md"
 
 

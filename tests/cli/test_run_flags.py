@@ -196,7 +196,7 @@ def test_family_gets_verdicts_and_the_others_means(swept_run, capsys):
     assert {(row["engine"], row["baseline"]) for row in pairs["rows"]} == {("no-stem", "mine")}
     gate = _later(capsys, "gate", "results", "--baseline", "mine")
     compared = [check["what"] for check in gate["checks"] if " against " in check["what"]]
-    assert compared == ["no-stem against mine on nDCG(level=lines)@10"]
+    assert compared == ["no-stem against mine on nDCG@10 by lines"]
     between = _later(capsys, "compare", "results", "results")
     assert [row["engine"] for row in between["rows"] if row["in_family"]] == ["no-stem (results)"]
     for flags in (["--family", "nobody"], ["--cluster-by", "tag:nobody"], ["--family", "mine"]):

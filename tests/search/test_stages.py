@@ -93,7 +93,9 @@ def test_trace_follows_the_answer_through_every_stage(index: Index, per: Per) ->
     assert candidates[0].steps[-1].rank == 1
     head, *rows = [json.loads(line) for line in trace.json_lines()]
     assert head["query"] == "cart price item"
-    assert len(rows) == len(candidates) * len(trace.stages)
+    tops = [row for row in rows if "top" in row]
+    assert [row["stage"] for row in tops] == [*(stage.name for stage in trace.stages), "results"]
+    assert len(rows) - len(tops) == len(candidates) * len(trace.stages)
 
 
 def test_lost_says_where_a_file_went(index: Index) -> None:

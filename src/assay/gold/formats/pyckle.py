@@ -145,6 +145,8 @@ def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
     yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
     nodes = [node for statement in tree.body if statement is not assignment for node in ast.walk(statement)]
     yield from (getattr(node, "lineno", 1) for node in nodes if _bound_name(node) in names)
+    owners = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr not in _GETTERS]
+    yield from (node.lineno for node in owners if isinstance(node.value, ast.Name) and node.value.id in names)
     local = names.union(bound for node in nodes if not isinstance(node, ast.alias) and (bound := _bound_name(node)))
     for part in _parts_on_import(tree.body[tree.body.index(assignment) + 1 :]):
         is_all = isinstance(part, ast.Assign) and [getattr(t, "id", "") for t in part.targets] == ["__all__"]
