@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -373,8 +372,7 @@ def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell
             yield cell, gold, wanted[cell.unit]
 
 
-@dataclass(frozen=True, slots=True)
-class HitCost:
+class HitCost(NamedTuple):
     """The lines of a hit that exist in the corpus, and the cost of the hit in tokens."""
 
     span: Span | None  # None if the corpus does not have the file or the lines

@@ -51,8 +51,7 @@ class HitFlags:
     has_adversary: BoolArray  # (units,) whether an adversary is not inside a target
 
 
-@dataclass(frozen=True, slots=True)
-class GridCell:
+class GridCell(NamedTuple):
     engine: int
     unit: int
     hits: tuple[Hit, ...]

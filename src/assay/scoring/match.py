@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from assay.types import Hit, Query, Span, Target
 
@@ -30,8 +30,7 @@ class Projection:
     by_path: Mapping[str, tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):  # created twice as fast as a dataclass, like the other records of a single ranking
     """The assignment of targets to the distinct hits of a ranking; sparse, because most hits match no target."""
 
     targets: tuple[Target, ...]  # projected to the level, in gold order

@@ -148,17 +148,18 @@ def ranking_json(ranking: Ranking) -> dict[str, object]:
 def read_ranking(row: Mapping[str, Any]) -> Ranking:
     """Decode a ranking; names and paths are interned, which makes lookups faster."""
     hits, new = row["hits"], tuple.__new__  # without the checks of `Hit`, which take longer than the JSON
+    status = row["status"]
     return Ranking(
-        gold=intern(row["gold"]),
-        query=intern(row["query"]),
-        form=intern(row["form"]),
-        hits=tuple([new(Hit, (intern(h["path"]), h.get("start"), h.get("end"), h.get("score"), None)) for h in hits]),
-        tokens=tuple([h["tokens"] for h in hits]),
-        status=Status(row["status"]),
-        seconds=row["seconds"],
-        error=row.get("error"),
-        notes=tuple(row.get("notes", ())),
-        cost=Cost(**row["cost"]) if "cost" in row else None,
+        intern(row["gold"]),
+        intern(row["query"]),
+        intern(row["form"]),
+        tuple([new(Hit, (intern(h["path"]), h.get("start"), h.get("end"), h.get("score"), None)) for h in hits]),
+        tuple([h["tokens"] for h in hits]),
+        Status.OK if status == "ok" else Status(status),
+        row["seconds"],
+        row.get("error"),
+        tuple(row.get("notes", ())),
+        Cost(**row["cost"]) if "cost" in row else None,
     )
 
 
