@@ -6,7 +6,6 @@ Most processes are forked from this one after it has imported Assay, because the
 from __future__ import annotations
 
 import atexit
-import faulthandler
 import json
 import os
 import pkgutil
@@ -155,7 +154,6 @@ def _command(arguments: Sequence[str], environment: Mapping[str, str]) -> Callab
         try:
             os.closerange(3, 1_024)  # also the pipe on which Popen waits for the program
             atexit._clear()
-            faulthandler.cancel_dump_traceback_later()
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
             warnings.resetwarnings()
             warnings.simplefilter("ignore")
