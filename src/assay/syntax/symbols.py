@@ -23,6 +23,7 @@ SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 _OVERLOAD = re.compile(r"\s*@(?:\w+\.)*overload\s*(?:#.*)?$")
 _JAVASCRIPT = (".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx")
 _ALIAS = re.compile(r"\s*(?:[\w$]+\.)*exports\.([\w$]+)\s*=\s*\1\s*;?\s*(?://.*)?")
+_EXPORTED = re.compile(r"\s*(?:module\.)?exports\s*=\s*(?:async\s+)?(?:class|function)\b[\s*]*([\w$]+)")
 _DEFINED = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -47,6 +48,10 @@ def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[
 def find_symbol(name: str, symbols: Sequence[Symbol], lines: Sequence[str], path: str) -> Symbol | None:
     """Return the first definition of a name, or the only one that is no overload stub, ignoring export aliases."""
     first = next((symbol for symbol in symbols if symbol.name == name), None)
+    if first is None and path.endswith(_JAVASCRIPT) and name.split(".")[0] == "exports":
+        # Gold sets of 0.1: `module.exports = class Store` was `exports`, and its methods `exports.buy`.
+        exported = next(filter(None, map(_EXPORTED.match, lines)), None)
+        return find_symbol(exported[1] + name.removeprefix("exports"), symbols, lines, path) if exported else None
     repeated = [symbol for symbol in symbols if symbol == first or symbol.name.startswith(f"{name}~")]
     if first is None or len(repeated) == 1:
         return first

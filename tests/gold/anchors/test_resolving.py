@@ -318,3 +318,11 @@ def test_a_name_with_overload_stubs_or_an_export_alias_is_its_implementation(mak
     corpus = open_corpus(CorpusSpec("path", str(make_corpus(OVERLOADS).root)))
     resolution = resolve(gold_of(Target(Span(path), symbol=symbol)), corpus)
     assert resolution.gold.queries[0].targets[0].span == Span(path, *lines)
+
+
+@pytest.mark.parametrize("symbol", ["Store.buy", "exports.buy"])
+def test_exported_class_is_found_by_its_name_and_as_exports(make_corpus, symbol):
+    files = {"shop.js": "module.exports = class Store {\n  buy () {\n    return 1\n  }\n}\n"}
+    corpus = open_corpus(CorpusSpec("path", str(make_corpus(files).root)))
+    resolution = resolve(gold_of(Target(Span("shop.js"), symbol=symbol)), corpus)
+    assert resolution.gold.queries[0].targets[0].span == Span("shop.js", 2, 4)
