@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 import warnings
 from importlib.metadata import distribution, requires, version
@@ -119,6 +120,8 @@ def test_no_dependency_has_a_known_vulnerability() -> None:
             with urllib.request.urlopen(f"https://pypi.org/pypi/{name}/{number}/json", timeout=30) as response:
                 page = json.load(response)
         except (OSError, ValueError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()  # otherwise a ResourceWarning
             pytest.skip(f"NOT TESTED: known vulnerabilities of dependencies; {name}: {error}")
         known += [
             f"{name} {number}: {entry['id']} fixed in {entry['fixed_in']}" for entry in page.get("vulnerabilities", ())
