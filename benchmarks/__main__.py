@@ -9,10 +9,11 @@ Speed is a ratio against a peer in the same run; absolute times say how long to 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -74,13 +75,14 @@ def main(names: Sequence[str]) -> int:
     passed = True
     for bench in choose(names):
         print(f"{bench.name} ...", file=sys.stderr, flush=True)
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), os.getloadavg()[0]
         try:
             section = bench.run()
         except Unavailable as problem:
             print(f"!! {bench.name} was not run: {problem}", file=sys.stderr, flush=True)
             continue
-        write(bench.title, section)
+        load = f"Load of the machine: {before:.1f} before, {os.getloadavg()[0]:.1f} after."
+        write(bench.title, replace(section, lines=(*section.lines, "", load)))
         passed = passed and section.passed
         print(f"{bench.name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
     return 0 if passed else 1

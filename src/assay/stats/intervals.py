@@ -84,9 +84,9 @@ def _saddlepoint(values: FloatArray, weights: FloatArray, low: float, high: floa
     point = 0.0
     for _ in range(_STEPS):
         ratios = values / (1.0 - point * values)
-        slope = float(weights @ ratios)
+        slope = float(weights.dot(ratios))
         low, high = (low, point) if slope > 0.0 else (point, high)
-        following = point - slope / float(weights @ ratios**2)
+        following = point - slope / float(weights.dot(ratios * ratios))
         if not low < following < high:
             following = 0.5 * (low + high)
         if abs(following - point) <= 1e-12 * max(1.0, abs(following)):
