@@ -159,7 +159,7 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
             ]
             for row in data["kinds"]
         ]
-        note = "Kinds without a share have no limit; their dates are of the last write."
+        note = "Kinds without a share have no limit, and their dates are those of the last write."
         yield table(["Kind", ">Entries", ">Size", ">Of the limit", ">First used", ">Last used"], rows, note)
         artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artifacts"
         yield f"{artifacts}; {_format_size(data['bytes'])} in all."

@@ -179,7 +179,7 @@ def plan_command(args: Namespace) -> None:
     basis = f"{source}; {100 * plan.power:g}% power at α = {plan.alpha:g}, one comparison."
     shown = "no difference" if plan.mde_now is None else f"differences of {one_digit(plan.mde_now)} or more"
     if args.sd is None and plan.mde_now is not None:
-        shown += ", by simulation; the figure of the card assumes normal means"
+        shown += ", by simulation; the MDE on the card assumes normal means"
     emit_blocks(args, plan.sentence, (basis, f"{size} can detect {shown}."), {"schema": "assay/plan/1", **asdict(plan)})
 
 

@@ -29,7 +29,7 @@ def init_command(args: Namespace) -> None:
     corpus = open_corpus(parse_spec(str(Path(args.folder))))
     info(
         args,
-        f"drafting queries from commits, documents, tests and messages of {len(corpus.files)} files ...",
+        f"drafting queries from commits, docs, tests and messages ({pluralize(len(corpus.files), 'file')}) ...",
     )
     text, drafts, sources = starter_gold(corpus)
     write_atomic(gold, text)
@@ -55,7 +55,7 @@ def init_command(args: Namespace) -> None:
 
 _HEAD: Final = """\
 # Gold set: queries and their targets. `assay gold review` shows the drafts one by one with their code: accept, reword
-# or reject each. Or edit them here: correct the question and the target, then delete `status: draft`.
+# or reject each. Or edit them here: correct the query and the target, then delete `status: draft`.
 # Results from fewer than thirty queries are unreliable.
 """
 #: Presets of tools that `init` looks for, by program.

@@ -270,7 +270,7 @@ def _facts(entry: LedgerEntry) -> list[tuple[str, str]]:
         ("gold", f"{'+'.join(entry.gold)} {entry.gold_hash}" + (f", {', '.join(entry.parts)}" if entry.parts else "")),
         ("corpora", _corpora_text(entry.corpora)),
         ("tried before", f"{entry.tried} on the same gold set"),
-        ("made", f"{entry.date}{by}, with `assay {entry.how}` of Assay {entry.assay}"),
+        ("made", f"{entry.date}{by}, with `assay {entry.how}`, Assay {entry.assay}"),
     ]
     if entry.tuning:
         tuned = entry.tuning

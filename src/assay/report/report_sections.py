@@ -196,7 +196,7 @@ def _slices(results: Results) -> list[Block]:
     ]
     level = results.slices[0].row.interval.level
     columns = ["By", "Value", ">Queries", f">Difference ({level:.0%} CI)", ">p (BH)", ">Better/same/worse"]
-    title = f"Where {results.challenger} helps and where it hurts, against {results.comparison.baseline}"
+    title = f"Where {results.challenger} is better and worse than {results.comparison.baseline}"
     return [Heading(title), table(columns, rows, EXPLORATORY)]
 
 

@@ -69,9 +69,9 @@ def tune_document(report: TuneReport) -> Document:
     outcome = report.tuned
     how = (
         f"{outcome.label} were split in half at random {outcome.partitions} times; the best of {len(outcome.tried)} "
-        f"points on one half was scored on the other half, both ways, over {outcome.queries} queries. A choice by all "
-        "queries is at least as good as a choice by half of them. Intervals are by cluster and include the effect of "
-        "leaving out one cluster on the choice."
+        f"points on one half was scored on the other half, both ways, over {outcome.queries} queries. Selecting on "
+        "all queries is at least as good as on half of them. Intervals are cluster-robust and "
+        "account for the selection: each cluster is left out in turn."
     )
     blocks = [*_note_blocks(report.notes), Paragraph(_recommendation(report))]
     blocks += [Code(report.toml)] if report.toml else []
@@ -232,7 +232,10 @@ _SENTENCES: dict[Standing, str] = {
     "cannot be told": "Inconclusive: {names}.",
     "changed no ranking": "Identical rankings: {names}. Is the setting connected, and do these queries need it?",
 }
-_OPENINGS: dict[Strategy, str] = {"left out": "Without each part. ", "added": "With each part added to those before. "}
+_OPENINGS: dict[Strategy, str] = {
+    "left out": "Without each part. ",
+    "added": "With parts added in order. ",
+}
 
 
 def _reading(rows: Sequence[PartRow]) -> list[str]:

@@ -208,7 +208,7 @@ class _PairColumn:
             notes.append(f"the scores are equal on every query; {shown} that {parts.count} clusters cannot rule out")
         elif differing < needed <= parts.count:
             least = f"p cannot fall below {2.0 ** (1 - differing):.3g}"
-            notes.append(f"only {differing} of {parts.count} clusters have a difference: {least}")
+            notes.append(f"only {differing} of {parts.count} clusters differ: {least}")
         if self.skewed and (self.differences > 0.0).any() and (self.differences < 0.0).any():
             others = "the interval allows for more large ones"
             notes.append(f"skewed: few large differences against many small ones; {others}")

@@ -148,7 +148,7 @@ def test_reanchor_lists_what_moved_with_changes_and_counts_what_kept_its_text(tm
     assert code == 0
     assert "first target a.py:9-14 sure a.py:10-15" in words
     assert "a.py:1-6" not in out
-    assert "1 with the same text, 1 of them elsewhere: --all lists them" in words
+    assert "1 with unchanged text, 1 of them moved (--all lists them)" in words
     code, out, _ = call(capsys, "gold.yaml", "--to", "main", "--all")
     assert "first target a.py:1-6 exact a.py:2-7" in " ".join(out.split())
     assert "--all" not in out

@@ -229,7 +229,7 @@ def _line_reader(args: Namespace, gold: GoldSet) -> reanchoring.LineReader:
 def _move_blocks(moves: reanchoring.GoldMoves, notes: Sequence[str], *, every: bool) -> Iterator[Block]:
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
     same = moves.counts["unchanged"] + moves.counts["exact"]
-    hidden = f"{same} with the same text, {moves.counts['exact']} of them elsewhere: --all lists them"
+    hidden = f"{same} with unchanged text, {moves.counts['exact']} of them moved (--all lists them)"
     yield table(["Anchors", ">Count"], counts, "" if every or not same else hidden)
     groups = {
         "The same text": ("unchanged", "exact") if every else (),

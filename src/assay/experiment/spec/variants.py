@@ -88,7 +88,7 @@ def _base_engine(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> Run
         hint = f"name the engine of that variant: {spec.variants[name].engine!r}"
         raise ConfigError(f"engine = {name!r}: expected an engine, got a variant", hint=hint)
     if name not in declared:
-        hint = did_you_mean(name, declared) or f"declared: {', '.join(declared)}; add [engines.{name}] for another"
+        hint = did_you_mean(name, declared) or f"declared: {', '.join(declared)}; add [engines.{name}] to declare it"
         raise ConfigError(f"engine = {name!r} is not declared", hint=hint)
     return declared[name]
 

@@ -53,7 +53,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
         if left <= 0:
             return
         module, count = known[int(index)], min(left, ProposalRules.each)
-        lead = f"Write at most {count} questions about the folder that is shown."
+        lead = f"Write at most {count} questions about the directory shown."
         entries = read_queries(_ask(endpoint, "propose", lead, module.listing))
         where = f"{endpoint.name}, directory {module.directory}"
         cut = f"directory {module.directory}: {module.cut} definitions did not fit into the prompt"

@@ -87,7 +87,7 @@ def make_decision(
     check_vote(item, given.value, given.reason)
     status = next(status for status in statuses if status.item.id == item.id)
     if status.has_vote_of(reviewer):
-        hint = "decide as a person without a vote on the item; to change your vote, vote again"
+        hint = "adjudicate under a name that has not voted on the item; to change your vote, vote again"
         raise ConfigError(f"{reviewer} voted on item {item.id} and cannot decide it", hint=hint)
     if status.state != "disputed" and status.decision is None:
         hint = f"vote on the item: --reviewer {reviewer} --vote {item.id}=VALUE --reason TEXT"
