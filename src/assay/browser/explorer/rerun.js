@@ -29,7 +29,7 @@ export function renderRerun(data, unit, container) {
     result: h("div.rerun-result", { "aria-live": "polite" }),
   };
   const about =
-    "Search the current files with other settings or another text to see how the ranking changes. The run is not modified.";
+    "Search the current files with other settings or text to see how the ranking changes. The run is not modified.";
   section.append(h("p.note", about), rerunForm(panel), panel.result);
   drawSettings(panel);
 }

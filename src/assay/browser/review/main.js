@@ -132,7 +132,7 @@ function showSignIn(main, about, trouble, enterAs) {
   const form = h("form.card.sign-in", { onsubmit: submit }, [
     h("h1", `Review of ${about.set}`),
     h("p.soft", [
-      "Vote on proposed targets of queries. Other reviewers do not see your votes while they vote, and you see theirs only ",
+      "Vote on proposed targets of queries. Other reviewers do not see your votes until they finish; you see theirs ",
       "after you have voted on everything. Adjudicators see all votes and do not vote.",
     ]),
     h("label", { for: "reviewer" }, "Your name"),

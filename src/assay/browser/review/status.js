@@ -153,7 +153,7 @@ export function statusView(session, main) {
   return unblindedView(session, main, "standing", (page, { tally, least }) =>
     fill(page, [
       h("h1", "Status"),
-      h("p.soft", `${counted(tally.items, "item")}. Settled: at least ${least} votes agree, or an adjudicator decided.`),
+      h("p.soft", `${counted(tally.items, "item")}. Settled: ${least} or more votes agree, or an adjudicator decided.`),
       h("div.columns", stateTable(tally), reviewerTable(tally)),
       acceptedSection(session),
     ]),

@@ -23,7 +23,7 @@ const DETAIL_LEGEND =
   "d_z: the difference in standard deviations of the differences. ICC: the correlation of queries within a cluster. " +
   "Effective n: the number of independent queries with the same precision.";
 const SECONDARY_LEGEND =
-  "Secondary measures have no verdict, and their p-values are not adjusted. They help to interpret the primary measure.";
+  "Secondary measures have no verdict, and their p-values are not adjusted. They help to interpret the primary.";
 
 function renderDifferences(data) {
   const { failed } = data.results.comparison;
