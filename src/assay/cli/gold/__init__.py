@@ -39,19 +39,19 @@ command(
     "gold.mine:gold mine",
     """Propose queries, adversaries and phrasings for review
 
-    assay gold mine                                   from commits and documents, for the set of assay.toml
+    assay gold mine                                   from commits and docs, for the set of assay.toml
     assay gold mine . --set gold.yaml                 for another set, which need not exist
     assay gold mine --from history --count 60         from one of: history, docs, comments, names
-    assay gold mine --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
-    assay gold mine --adversaries --run results       by similar names, and by confusions of engines
+    assay gold mine --shell ~/.zsh_history --transcript session.jsonl    from searches and opened files
+    assay gold mine --adversaries --run results       from similar names, and from what engines confuse
     assay gold mine --phrasings                       missing phrasings, by rules
     assay gold mine --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-    assay gold mine --propose --endpoint URL --model NAME    queries of a model, all locations checked
+    assay gold mine --propose --endpoint URL --model NAME    queries from a model, with checked locations
 
     Proposals wait in gold.review/ beside the set until reviewers vote (`assay gold review`).
-    With --shell, --transcript or --propose, other sources need --from. Only the words of a query are kept from
-    histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
-    before you share them.
+    With --shell, --transcript or --propose, other sources need --from. Histories and transcripts contribute only the
+    words of queries; likely secrets and private paths are left out. Check proposals from a shell history before you
+    share them.
     """,
     value(
         "repo",
@@ -74,7 +74,7 @@ command(
     Group(
         "for existing queries",
         flag("--adversaries", "Propose adversaries"),
-        flag("--run RESULTS", "With --adversaries: propose what engines of this run confuse"),
+        flag("--run RESULTS", "With --adversaries: propose files that engines of this run confuse"),
         flag("--phrasings", "Propose missing phrasings"),
     ),
     endpoint("for --propose and --phrasings"),
@@ -97,7 +97,7 @@ command(
     """,
     value("set", "Gold file; --accept creates it if needed [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag("--reviewer NAME", "Vote or decide under this name [default: git config user.name]"),
-    flag("--corpus SPEC", "Use this code if there is no set yet that names it"),
+    flag("--corpus SPEC", "Use this code if no set names it yet"),
     flag("--browser", "Review in the browser, on this machine only"),
     *LISTENING,
     Group(
@@ -113,10 +113,10 @@ command(
     Group(
         "adjudication",
         flag("--status", "Count items by state and votes by reviewer"),
-        flag("--adjudicate", "Decide disputed items, with all votes shown"),
+        flag("--adjudicate", "Decide disputed items and see all votes"),
         flag("--decide ITEM=VALUE", "Decide without a terminal", repeatable=True),
         flag("--accept", "Write agreed and decided items to the set"),
-        flag("--min-votes N", "Require so many agreeing reviewers [default: 1 with one reviewer, else 2]", type=COUNT),
+        flag("--min-votes N", "Require N agreeing reviewers [default: 1 with one reviewer, else 2]", type=COUNT),
         flag("--queue-labels", "Queue the labels of the set for review"),
     ),
 )
@@ -162,7 +162,7 @@ command(
     assay run --split dev                               then: tune on dev; sealed queries must be requested
 
     Queries with a common target stay together. Assigned queries keep their split and new ones are assigned by the same
-    method; --force reassigns all. Shares that are not given divide the rest: --sealed 0.
+    method; --force reassigns all. Omitted shares divide the rest.
     """,
     value("set", "Gold file or directory, which is changed [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag(
@@ -198,8 +198,8 @@ command(
     renames and moves to other files; symbols and whole files are checked and followed too. Lost anchors are listed with
     candidates, and the set is not written without --drop-lost or --keep-lost.
 
-      unchanged  the same text at the same place        exact  the same text elsewhere
-      sure       found by name, most lines survive      low    weak evidence: check it        lost  nothing similar
+      unchanged  the same text in the same place      exact  the same text elsewhere
+      sure       found by name, most lines survive    low    weak evidence: check it    lost  nothing similar
     """,
     value("set", "Gold file in any format [default: that of assay.toml]", nargs="?", metavar="SET"),
     flag(
@@ -219,7 +219,7 @@ command(
         flag("--drop-lost", "Drop lost anchors, and queries without a primary target"),
         flag("--keep-lost", "Keep the old anchors of lost targets"),
     ),
-    flag("--all", "List every anchor, also unchanged ones"),
+    flag("--all", "List every anchor, including unchanged ones"),
     flag("--digest", "Add content hashes to line anchors"),
 )
 command(
@@ -259,7 +259,7 @@ command(
       commit    the subject of a commit                 -> the definitions it changed
 
     doc and keyword use a copy of the corpus in which those comments are blank, so that any engine can be measured.
-    Synthetic sets separate engines but do not replace queries of people. Every report marks them.
+    Synthetic sets can rank engines but do not replace queries written by people. Every report marks them.
     """,
     value("repo", "Code: directory, pypi:NAME==V, git:URL@REV, … [default: .]", nargs="?", default=".", metavar="REPO"),
     flag("--out DIR", "Write the sets there", default="gold-synth"),
