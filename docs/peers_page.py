@@ -103,7 +103,7 @@ Scores of whole files cost `builtin` two of these queries (.40, .93 and .55 with
 the standard library. `whole.k1=1.2` instead of 4 gives .47, .87 and .59 here. The default is still 4, because a setting
 chosen among five on halves of the other gold sets gains nothing on the other halves (−.001).
 
-`python -m benchmarks karta` makes the table; these commands show the same with a clone:
+`python -m benchmarks karta` reproduces Assay's rows. The same with a clone of Kafka:
 
 ```text
 assay run --gold gold-queries.yaml --corpus git:kafka@1eb7644349cb07139d6a3c1ad1986979647cac99 --engine builtin \\
