@@ -36,7 +36,15 @@ FILES = {
     "io/more.py": "".join(f"def {a}_{b}({a}):\n    return {b}\n\n\n" for a in WORDS[2:11] for b in WORDS[2:11]),
     "guide.md": "# The socket\n\nOpen the socket of a file.\n\n# Retry\n\nRetry the file.\n",
 }
-QUERIES = ("how do I close the socket", "retry backoff", "open a file", "close_file", "the", "nothing of this kind")
+QUERIES = (
+    "how do I close the socket",
+    "how does a socket throttle stubborn peers politely",
+    "retry backoff",
+    "open a file",
+    "close_file",
+    "the",
+    "nothing of this kind",
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +70,18 @@ def test_encoder_changes_scores_and_shows_in_the_trace(index: Index, corpus_of: 
     assert list(of_files)[:4] == ["lexical", "dense", "encoder", "fused"]
     assert of_files["encoder"].max() == 1.0
     assert "encoder" not in [stage.name for stage in index.explain("close_file").stages], "names have the weight 0"
+
+
+@pytest.mark.parametrize("mode", ["lazy", "full"])
+def test_weight_and_candidates_rise_where_the_first_results_lack_the_words(
+    corpus_of: CorpusOf, model: Path, mode: str
+) -> None:
+    few, many = {"rise": 0.0, "candidates": 2, "most": 2}, {"rise": 9.0, "candidates": 2, "most": 20}
+    fixed, rising = (Index.build(corpus_of(FILES), config_of(model, mode=mode, **more)) for more in (few, many))
+    covered, uncovered = "how to retry backoff", "how does a socket throttle stubborn peers politely"
+    assert rising.search(covered, 20, per="span") == fixed.search(covered, 20, per="span")
+    assert rising.search(uncovered, 20, per="span") != fixed.search(uncovered, 20, per="span")
+    assert rising.search(uncovered, 20) == fixed.search(uncovered, 20), "files have a fixed weight"
 
 
 @pytest.mark.parametrize("per", ["file", "span"])

@@ -121,13 +121,23 @@ class EncoderSettings:
 
     mode: Literal["lazy", "full"] = setting("lazy", "chunks to encode: the best of the first stage, or all of them")
     # 50 to 200 are flat: .002 on the standard library and octocode's code
-    candidates: int = setting(100, "number of chunks that get a score: the best of the first stage, or the nearest")
-    # spans of the standard library: .7 gains .047, .8 and 1 gain .052; octocode's code: .6 +.004, .8 +.000, 1 -.002
-    language: float = setting(0.8, "weight, relative to the other scores, for natural-language queries")
-    keywords: float = setting(0.8, "weight for keyword queries")
+    candidates: int = setting(100, "lazy mode: number of chunks that get a score, the best of the first stage")
+    # spans of the standard library with few shared words: .062 with 100 and no rise, .091 with 300, .117 with 500
+    most: int = setting(
+        500, "lazy mode: number of candidates for spans if the best chunk of the first stage does not cover the query"
+    )
+    # octocode's code and the standard library, spans: 100 gain -.009 and +.031, 500 -.006, +.047, 2,000 -.000, +.052
+    nearest: int = setting(2_000, "full mode: number of chunks that get a score, the nearest to the query")
+    # spans of the standard library, with the rise: .5 to .8 gain .055; octocode's code: .5 +.000, .6 +.003, .8 +.000
+    language: float = setting(0.6, "weight, relative to the other scores, for natural-language queries")
+    keywords: float = setting(0.6, "weight for keyword queries")
     symbol: float = setting(0.0, "weight for queries that are a name")
     # a product of .1 gains less, .5 no more
-    files: float = setting(0.3125, "factor on the weight when files are ranked")
+    files: float = setting(0.4167, "factor on the weight when files are ranked")
+    # 3 to 4.7 are flat; without, the standard library loses .006 and questions with few shared words .04
+    rise: float = setting(
+        4.0, "relative increase of the weight for spans if the best chunk of the first stage does not cover the query"
+    )
     max_tokens: int = setting(128, "maximum tokens of a text; the model's own limit takes precedence if smaller")
     pooling: Literal["auto", "mean", "cls"] = setting(
         "auto", "vector of a text from those of its tokens; auto: as the model"

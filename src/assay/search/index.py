@@ -301,11 +301,7 @@ def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Valu
     settings = view.dense.settings
     lexical_weight, weight = view.dense.weights(query.kind, per)
     if settings.rise:
-        chunk = int(words.argmax())
-        idf = {term: view.idf(view.term(term)) for term in query.terms}
-        total = sum(idf.values())
-        covered = sum(idf[term] for term in idf if view.holds(chunk, term)) / total if total else 1.0
-        weight *= 1 + settings.rise * (1 - covered)
+        weight *= 1 + settings.rise * (1 - view.coverage(int(words.argmax()), query.terms))
     if not weight:
         return words
     dense = view.dense(query.text, per, lexical_weight * words, weight)
@@ -334,10 +330,12 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
         scores = signal(scores, features)
         if watch:
             watch(name, scores)
-    if not files and view.encoder and (weight := view.encoder.weight(features.query.kind, "span")):
+    if not files and len(scores) and view.encoder and (weight := view.encoder.weight(features.query.kind, "span")):
         # +.06 on the standard library; before the signals, as for files, +.03
         scores = scale_to_max(scores)
-        scores = scores + weight * view.encoder(features.query.text, scores)
+        doubt = view.encoder.doubt(view.coverage(int(scores.argmax()), features.query.terms))
+        weight *= 1 + view.encoder.settings.rise * doubt
+        scores = scores + weight * view.encoder(features.query.text, scores, doubt)
         if watch:
             watch("encoder", scores)
     return scores

@@ -52,10 +52,7 @@ class QueryFeatures:
         """The share of the query's terms, by inverse document frequency, that the best lexical chunk contains."""
         if not len(self.lexical_scores):
             return 1.0
-        chunk, view = int(self.lexical_scores.argmax()), self.view
-        idf = {term: view.idf(view.term(term)) for term in self.query.terms}
-        total = sum(idf.values())
-        return sum(idf[term] for term in idf if view.holds(chunk, term)) / total if total else 1.0
+        return self.view.coverage(int(self.lexical_scores.argmax()), self.query.terms)
 
     @cached_property
     def nearness(self) -> Values:

@@ -130,6 +130,12 @@ class CorpusView:
         number, postings = self.term(term), self.table.postings
         return number >= 0 and chunk in postings.chunk[slice(*postings.offset[number : number + 2].tolist())]
 
+    def coverage(self, chunk: int, terms: Sequence[str]) -> float:
+        """Return the share of the terms, by inverse document frequency, that a chunk contains; 1 without terms."""
+        idf = {term: self.idf(self.term(term)) for term in terms}
+        total = sum(idf.values())
+        return sum(idf[term] for term in idf if self.holds(chunk, term)) / total if total else 1.0
+
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
         """Return the BM25 length normalization of every chunk: k1 · (1 - b + b · length / mean length)."""
 
