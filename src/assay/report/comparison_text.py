@@ -173,7 +173,7 @@ def _p_sentence(p: float | None) -> str:
 def _evidence_lines(decision: Decision, show: str) -> list[str]:
     """Return the line of the scope, and one of: the reason, the other engines, the largest losses."""
     if decision.difference is None or decision.outcome == "failed":
-        advice = "Next: split the query into words, or compare with --engine ripgrep-keywords"
+        advice = "Next: split the query into words, or compare with --engine keywords"
         return [
             *([f"Scope: {decision.scope}"] if decision.scope else []),
             *([advice] if decision.reason.endswith(SILENT) else []),
