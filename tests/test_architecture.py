@@ -267,7 +267,7 @@ def test_reports_open_neither_corpora_nor_engines():
 
 #: Modules of report that compute: their text is in other modules.
 NUMBERS = (
-    "analysis", "baseline_file", "comparison", "diagnostics", "engine_behavior", "family", "gate_checks",
+    "analysis", "baseline_file", "comparison", "decision", "diagnostics", "engine_behavior", "family", "gate_checks",
     "query_scores", "results_file", "scored_run", "sentences",
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from assay.errors import EngineError
 from assay.experiment.spec.analysis_plan import make_measures
 from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs
-from assay.report.comparison_text import comparison_document, headline
+from assay.report.comparison_text import comparison_document, decision_tone, headline
 from assay.report.gate_checks import judge_gate
 from assay.report.gate_document import gate_document
 from assay.report.query_scores import gather
@@ -121,7 +121,7 @@ def test_nothing_is_compared_with_a_baseline_that_failed(mixed):
     page = to_markdown(document(found))
     assert "without the baseline there is no comparison" in page
     assert "\n✗ dead failed on every query of shop\n" in page
-    assert (found.decision.outcome, found.decision.tone) == ("failed", "bad")
+    assert (found.decision.outcome, decision_tone(found.decision)) == ("failed", "bad")
     gate = judge_gate(seen(mixed), plan, (), compare_engines(mixed, plan, "mine"), engine="mine", strict=False)
     assert gate.exit_code == 4  # green would say that nothing is worse
 

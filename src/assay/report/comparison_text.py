@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from assay.report.decision import SILENT, WORDING, Decision
+from assay.report.decision import SILENT, Decision, Outcome
 from assay.report.render.document import (
     Block,
     Card,
@@ -26,6 +26,20 @@ from assay.report.scored_run import NOT_COMPARED, measure_text, short_measure
 from assay.stats.config import DEFAULT
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, EngineLabel, Verdict, engine_of, one_digit
 
+#: By outcome: sign, tone, headline, and what the margin says about the difference.
+_WORDING: Final[Mapping[Outcome, tuple[str, Tone, str, str]]] = {
+    "better": ("✓", "good", "{a} is better than {b}{scope}", ""),
+    "slightly better": ("✓", "good", "{a} is slightly better than {b}{scope}", ", below margin {:g}"),
+    "slightly worse": ("✗", "bad", "{a} is slightly worse than {b}{scope}", ", below margin {:g}"),
+    "worse": ("✗", "bad", "{a} is worse than {b}{scope}", ""),
+    "equivalent": ("=", "plain", "{a} and {b}: no meaningful difference{scope}", ", within margin {:g}"),
+    "not inferior": ("≥", "plain", "{a} is at least as good as {b}{scope}", ", allowing {:g}"),
+    "inconclusive": ("?", "warning", "{a} vs {b}: not enough data to tell{scope}", ""),
+    "identical rankings": ("=", "warning", "{a} and {b} returned identical rankings{suite}", ""),
+    "same scores": ("=", "plain", "{a} and {b} have the same scores{scope}", ""),
+    "failed": ("✗", "bad", "{reason}{of}", ""),
+    "single engine": ("·", "plain", "{a} scores {mean}{scope}", ""),
+}
 #: Outcomes whose headline does not say which engine is the better one.
 _UNORDERED: Final = ("inconclusive", "equivalent", "not inferior")
 #: Columns of a card.
@@ -44,7 +58,7 @@ def card(decision: Decision, *, show: str = "assay show", place: str = "", more:
 
     `show` is the command that shows a query, `place` the directory of the report, `more` where all warnings are.
     """
-    sign = "!" if decision.drafts_only else WORDING[decision.outcome][0]
+    sign = "!" if decision.drafts_only else _WORDING[decision.outcome][0]
     *longer, shortest = _namings(decision)
     lengths = range(_WIDTH, _SHORTEST - 1, -1)
     shortened = [*((_WIDTH, length) for length in lengths), *((length, _SHORTEST) for length in lengths)]
@@ -53,7 +67,11 @@ def card(decision: Decision, *, show: str = "assay show", place: str = "", more:
     lines = [_scores_line(decision), _queries_line(decision), *_evidence_lines(decision, show)]
     lines.append(_last_line(decision, place, more))
     title = next((title for title in titles if len(title) <= _WIDTH), titles[-1])
-    return Card((title, *(line for line in lines if line)), decision.tone)
+    return Card((title, *(line for line in lines if line)), decision_tone(decision))
+
+
+def decision_tone(decision: Decision) -> Tone:
+    return "warning" if decision.drafts_only else _WORDING[decision.outcome][1]
 
 
 def _last_line(decision: Decision, place: str, more: str) -> str:
@@ -80,7 +98,7 @@ def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDT
     measure = short_measure(decision.measure)
     mean = decision.candidate.mean
     prefix = "Drafts only: " if decision.drafts_only else ""
-    return prefix + WORDING[decision.outcome][2].format(
+    return prefix + _WORDING[decision.outcome][2].format(
         a=_shorten(decision.candidate.name, length),
         b=_shorten(decision.baseline.name, length) if decision.baseline else "",
         scope=f"{suite}, by {decision.granularity} ({measure})" if suite else "",
@@ -128,7 +146,7 @@ def _scores_line(decision: Decision) -> str:
         return f"{interval}No second engine to compare with"
     if not decision.wins and not decision.losses:
         return f"{other.mean:.3f} → {mine.mean:.3f}, no query differs"
-    margin = WORDING[decision.outcome][3].format(decision.margin)
+    margin = _WORDING[decision.outcome][3].format(decision.margin)
     interval = "" if decision.low is None or decision.high is None else _ends(decision.low, decision.high)
     difference = f"difference {_signed(decision.difference, 3)} ({level} {interval}){margin}"
     named = f"{other.name} {other.mean:.3f} → {mine.name} {mine.mean:.3f}, {difference}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from assay.errors import ConfigError
-from assay.report.render.document import Tone
 from assay.report.render.formatting import plain
 from assay.report.scored_run import FAILED_SHARE, level_of
 from assay.scoring import Level, parse_measure
@@ -28,20 +27,6 @@ Outcome = Literal[
     "failed",
     "single engine",
 ]
-#: By outcome: sign, tone, headline, and what the margin says about the difference.
-WORDING: Final[Mapping[Outcome, tuple[str, Tone, str, str]]] = {
-    "better": ("✓", "good", "{a} is better than {b}{scope}", ""),
-    "slightly better": ("✓", "good", "{a} is slightly better than {b}{scope}", ", below margin {:g}"),
-    "slightly worse": ("✗", "bad", "{a} is slightly worse than {b}{scope}", ", below margin {:g}"),
-    "worse": ("✗", "bad", "{a} is worse than {b}{scope}", ""),
-    "equivalent": ("=", "plain", "{a} and {b}: no meaningful difference{scope}", ", within margin {:g}"),
-    "not inferior": ("≥", "plain", "{a} is at least as good as {b}{scope}", ", allowing {:g}"),
-    "inconclusive": ("?", "warning", "{a} vs {b}: not enough data to tell{scope}", ""),
-    "identical rankings": ("=", "warning", "{a} and {b} returned identical rankings{suite}", ""),
-    "same scores": ("=", "plain", "{a} and {b} have the same scores{scope}", ""),
-    "failed": ("✗", "bad", "{reason}{of}", ""),
-    "single engine": ("·", "plain", "{a} scores {mean}{scope}", ""),
-}
 SILENT: Final = "returned no results for any query"
 #: The difference that a set should detect.
 _DETECT: Final = 0.05
@@ -104,10 +89,6 @@ class Decision:
     @property
     def drafts_only(self) -> bool:
         return 0 < self.queries <= self.drafts
-
-    @property
-    def tone(self) -> Tone:
-        return "warning" if self.drafts_only else WORDING[self.outcome][1]
 
     def to_json(self) -> dict[str, Any]:
         return cast(dict[str, Any], plain(self))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.experiment.records.codec import dump
 from assay.gold.query_properties import overlaps
-from assay.report.comparison_text import card, headline, verdict_tone
+from assay.report.comparison_text import card, decision_tone, headline, verdict_tone
 from assay.report.extra_tables import table_blocks
 from assay.report.render.formatting import clip, plain, repository_names
 from assay.report.report_sections import NO_TIMES, adversaries_note, conditions_text, scores_note
@@ -44,7 +44,7 @@ def summary(scored: ScoredRun, results: Results, limits: PageLimits) -> dict[str
         "schema": SCHEMA,
         "decision": results.decision.to_json()
         | {"headline": headline(results.decision), "lines": list(card(results.decision).lines[1:])},
-        "tone": results.decision.tone,
+        "tone": decision_tone(results.decision),
         "results": _page_results(results),
         "values": {
             "measures": [_measure(name) for name in page_measures(scored)],
