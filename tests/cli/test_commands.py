@@ -799,7 +799,7 @@ def test_queries_in_the_same_words_with_other_answers_are_told(shop, capsys):
     for arguments in ((*RUN, *KEYWORDS), ["score", "results"]):
         _, data = as_json(capsys, *arguments)
         (told,) = [text for text in data["warnings"] if "G401" in text]
-        assert "A query repeats an earlier text with other targets, such as two and one" in told
+        assert "1 query has the same words as another query but different targets, such as two and one" in told
     (shop / "gold.yaml").write_text(gold.replace("decided}", "kept}"))
     _, data = as_json(capsys, *RUN, *KEYWORDS)
     assert not [text for text in data["warnings"] if "G401" in text]

@@ -36,7 +36,7 @@ def test_drafts_come_first_and_get_no_check_mark(drafts, capsys):
     assert code == 0
     assert lines[0].startswith("! Drafts only: builtin is better than keywords")
     assert lines[-1] == "  ! 10 of 10 queries are drafts (+1: assay score --full)"
-    assert "run `assay gold review` before you trust the scores" in (drafts / "results/RESULTS.md").read_text()
+    assert "run `assay gold review` before you rely on them" in (drafts / "results/RESULTS.md").read_text()
 
 
 LINES = SMALL | {

@@ -144,7 +144,7 @@ def test_engine_whose_paths_are_all_foreign_is_called_out_first(shop, returned, 
 def test_engine_with_one_path_of_the_corpus_is_not_called_out(shop):
     result = made(shop, lambda q, k: ["elsewhere.py", "shop/cart.py"])
     assert path_mismatches(result) == ()
-    assert any("9 of 18 results are not files of the corpus" in warning for warning in results(result).warnings)
+    assert any("9 of 18 results are not in the corpus" in warning for warning in results(result).warnings)
 
 
 def test_engine_without_results_is_not_called_out(shop):

@@ -186,11 +186,11 @@ def test_reading_sentence_places_a_score_between_floor_and_ceiling(finished_shop
 @pytest.mark.parametrize(
     ("counts", "missed", "word"),
     [
-        ((30, 5, 1), 5, "read the misses"),
-        ((30, 5, 1), 0, "stand on top."),
-        ((5, 5, 20), 3, "spread over the ranks"),
-        ((5, 5, 5), 20, "never appear"),
-        ((0, 0, 0), 9, "nothing was found"),
+        ((30, 5, 1), 5, "inspect the missed queries"),
+        ((30, 5, 1), 0, "at rank 1 or 2."),
+        ((5, 5, 20), 3, "at low ranks"),
+        ((5, 5, 5), 20, "many targets are missing"),
+        ((0, 0, 0), 9, "no target was found"),
     ],
 )
 def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):

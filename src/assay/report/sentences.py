@@ -78,7 +78,7 @@ def reading_of(scored: ScoredRun, comparison: Comparison, leader: str) -> str:
         text += (
             f": {share:.0%} of the way from {low} to {high}"
             if share > 0
-            else f": no better than {low}; {high} shows what is possible"
+            else f": no better than {low}; {high} is the maximum"
         )
     if keywords and leader != keywords.engine:
         gap = best.mean - keywords.mean
@@ -111,29 +111,30 @@ def _gold_warnings(scored: ScoredRun) -> Iterator[str]:
     drafts = count_drafts(scored)
     if drafts:
         verb = "is a draft" if drafts == 1 else "are drafts"
-        yield f"{drafts} of {len(scored.queries)} queries {verb}: run `assay gold review` before you trust the scores."
+        yield f"{drafts} of {len(scored.queries)} queries {verb}: run `assay gold review` before you rely on them."
     yield from synthetic_notes(scored.run)
     yield from few_queries(len(scored.headline), scored.primary)
     golds = scored.run.suite.golds
-    torn = [pair for gold in golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)]
-    if torn:
-        one, other = torn[0]
-        many = "A query repeats an earlier text" if len(torn) == 1 else f"{len(torn)} queries repeat earlier texts"
+    pairs = [pair for gold in golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)]
+    if pairs:
+        one, other = pairs[0]
+        many = "1 query has" if len(pairs) == 1 else f"{len(pairs)} queries have"
         yield (
-            f"{many} with other targets, such as {other.id} and {one.id}: no engine can satisfy both, so even the "
-            "oracle may score below 1. `assay gold lint` names them (G401)."
+            f"{many} the same words as another query but different targets, such as {other.id} and {one.id}: no "
+            f"engine can find both, so even the oracle may score below 1. `assay gold lint` lists them (G401)."
         )
     k = scored.run.k
     deep = sorted({repr(m) for m in evaluation_measures(scored.run.suite) if m.depth > k})
     if deep:
-        yield f"The evaluation layer requests {', '.join(deep)}, left out because this run requested {k} results."
+        yield f"The gold set requests {', '.join(deep)}; skipped, because this run has {k} results per query."
 
 
 def _missing_targets(run: Run) -> Iterator[str]:
     problems = [f"{name}: {text}" for name, facts in run.header.corpora.items() for text in facts.problems]
     if problems:
-        lost = "; ".join(problems[:_SHOWN_PROBLEMS])
-        yield f"{len(problems)} locations of the gold set are not in this corpus and were left out, such as {lost}."
+        many = "1 target is" if len(problems) == 1 else f"{len(problems)} targets are"
+        skipped = "was skipped" if len(problems) == 1 else "were skipped"
+        yield f"{many} not in this corpus and {skipped}, such as {'; '.join(problems[:_SHOWN_PROBLEMS])}."
         yield from corpus_notes(run)
 
 
@@ -148,27 +149,27 @@ def _engine_warnings(
         kinds = ", ".join(f"{n} {status}" for status, n in summary.statuses.items() if status != Status.OK)
         first = clip(next(r.error for r in engine.rankings if r.status != Status.OK) or "nothing", SHOWN.message)
         failed = f"{engine.name} failed on {summary.failed} of {summary.asked} queries ({kinds})"
-        yield f"{failed}; each gets the worst value. First message: {first}"
+        yield f"{failed}; each scores the worst value. First message: {first}"
     reported = {mismatch.gold for mismatch in mismatches if mismatch.engine == engine.name}
     checked = [(run.lines[r.gold], r.hits) for r in engine.rankings if r.gold not in reported and r.hits]
     hits = sum(len(returned) for _, returned in checked)
     strays = [hit.path for lines, returned in checked for hit in returned if hit[0] not in lines]
     if len(strays) > _STRAY_SHARE * hits:
         example = clip(strays[0], SHOWN.example)
-        yield f"{engine.name}: {len(strays)} of {hits} results are not files of the corpus, such as {example}."
+        yield f"{engine.name}: {len(strays)} of {hits} results are not in the corpus, such as {example}."
 
 
 def rank_sentence(counts: Sequence[int], missed: int) -> str:
     total = sum(counts) + missed
     if missed == total:
-        return "nothing was found: check its paths and its index before its ranking."
+        return "no target was found; check the paths and the index first."
     top, late = sum(counts[:2]), sum(counts[2:])
     text = f"{counts[0] / total:.0%} at rank 1, {top / total:.0%} in the first two, {missed / total:.0%} not found"
     if missed > total / _MANY_MISSED:
-        return f"{text}: many targets are never found; check the index and the parsing of queries before the ranking."
+        return f"{text}: many targets are missing; check the index and the query parsing first."
     if late > top / 2:
-        return f"{text}: targets are found but at low ranks; the problem is the ranking, not the recall."
-    return f"{text}: targets rank at the top" + ("; inspect the misses one by one." if missed else ".")
+        return f"{text}: targets are found, but at low ranks; improve the ranking rather than the recall."
+    return f"{text}: most targets are at rank 1 or 2" + ("; inspect the missed queries." if missed else ".")
 
 
 def _mismatch_text(mismatch: PathMismatch) -> str:
@@ -233,7 +234,7 @@ def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
     more = f" and {len(names) - _NAMED_SETS} more" if len(names) > _NAMED_SETS else ""
     return (
         f"{which} synthetic ({', '.join(names[:_NAMED_SETS])}{more}): queries generated from code, not written by "
-        "people. They can rank engines, but do not predict scores on real queries.",
+        "people. They compare engines, but do not show how well an engine answers real queries.",
     )
 
 
