@@ -315,7 +315,7 @@ def test_one_run_at_a_time(shop):
         return found
 
     first, second = anyio.run(talk)
-    assert "a benchmark is running already" in text(first)
+    assert "a benchmark is already running" in text(first)
     assert first.is_error
     assert not second.is_error
 

@@ -136,7 +136,7 @@ def test_baseline_file_stands_alone_and_is_no_folder(run_of_flaky, capsys):
     assert "expected one baseline file" in capsys.readouterr().err
     assert main(["gate", "--against", "nowhere.json"]) == 2
     assert main(["gate", "--against", "b.json", "--primary", "Hit@5"]) == 5
-    assert "has no values of Hit@5" in capsys.readouterr().err
+    assert "has no Hit@5 scores" in capsys.readouterr().err
     assert main(["gate", "--against", "b.json", "--strict"]) == 0  # nothing changed
 
 

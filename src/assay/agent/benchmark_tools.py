@@ -157,7 +157,7 @@ class Benchmarks:
     @contextmanager
     def _exclusive(self, monitor: RunMonitor) -> Iterator[None]:
         if not self._busy.acquire(blocking=False):
-            raise ConfigError("a benchmark is running already", hint="wait until it has ended, or cancel it")
+            raise ConfigError("a benchmark is already running", hint="wait until it has ended, or cancel it")
         self._monitor = monitor
         try:
             yield

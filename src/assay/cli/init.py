@@ -88,7 +88,7 @@ def starter_gold(corpus: Corpus) -> tuple[str, tuple[str, ...], dict[str, int]]:
     items = Intake(code, None).queries(draft_queries(code)).items
     if not items:
         hint = "run it in a directory with code in functions, methods or classes"
-        raise CorpusError("no definition is suitable for a draft", file=corpus.root, hint=hint)
+        raise CorpusError("found no function, method or class to draft a query from", file=corpus.root, hint=hint)
     name = _quote(corpus.root.resolve().name or "gold")
     lines = [_HEAD, "assay: 1", f"name: {name}", "corpus: {path: .}", "queries:"]
     for item in items:

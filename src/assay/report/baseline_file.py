@@ -274,7 +274,7 @@ def _check_file(file: _File, measures: Sequence[Measure]) -> None:
         if not 0 <= engine.failed <= engine.asked:
             raise ValueError(f"{engine.name!r}: expected 'failed' from 0 to {engine.asked}, got {engine.failed}")
         if len(engine.noise) != len(measures) or min(engine.noise) < 0.0:
-            raise ValueError(f"{engine.name!r}: expected one variance per measure in 'noise', 0 or more")
+            raise ValueError(f"{engine.name!r}: expected one non-negative variance per measure in 'noise'")
         if not 0.0 <= engine.changed <= 1.0:
             raise ValueError(f"{engine.name!r}: expected 'changed' from 0 to 1, got {engine.changed:g}")
 

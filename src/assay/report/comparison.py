@@ -117,8 +117,9 @@ def compare_sides(old: QueryScores, new: QueryScores, plan: AnalysisPlan, engine
     measures = old.scores.measures
     if plan.primary not in measures:
         raise NotComparableError(
-            f"{old.name} has no values of {plan.primary}",
-            hint=f"it has {', '.join(measures)}; record it again with --write-baseline, or choose --primary",
+            f"{old.name} has no {plan.primary} scores",
+            hint=f"choose --primary from {', '.join(measures)}, or record the baseline again: "
+            "assay gate RESULTS --write-baseline FILE",
         )
     shared = replace(plan, measures=tuple(name for name in plan.measures if name in measures))
     sides: list[dict[str, tuple[QueryScores, str]]] = [
@@ -211,7 +212,7 @@ def change_notes(old: QueryScores, new: QueryScores, plan: AnalysisPlan) -> list
     changed = [e.name for e in new.engines if settings.get(e.name, e.settings) != e.settings]
     notes += [f"Settings changed between the runs: {', '.join(changed)}."] if changed else []
     lost = [name for name in plan.measures if name not in old.scores.measures]
-    notes += [f"{old.name} has no values of {', '.join(lost)}."] if lost else []
+    notes += [f"{old.name} has no {', '.join(lost)} scores."] if lost else []
     if old.plan:
         pairs = [(name, getattr(old.plan, name), getattr(plan, name)) for name in _PLAN_KEYS]
         differences = [f"{name} {before} → {after}" for name, before, after in pairs if before != after]

@@ -30,7 +30,7 @@ _VERSION_LENGTH = 40
 
 
 def measure_costs(run: Run) -> tuple[EngineResources, ...]:
-    """Return the resources of each engine, in timed runs with ratios to the fastest competing engine."""
+    """Return the resources of each engine; for a timed run, include ratios to the fastest competing engine."""
     rows = [_costs(engine, limit_of(engine, run.header.timeout), timed=run.header.timed) for engine in run.engines]
     if not run.header.timed:
         return tuple(rows)

@@ -419,7 +419,7 @@ class JobOutput:
     comment: bool = True
 
     def annotate(self, annotations: Sequence[Annotation], rest: str) -> None:
-        """Print annotations; `rest` is a note on the ones that GitHub would drop."""
+        """Print annotations up to GitHub's limit; `rest` says where the others are."""
         for line in commands(annotations, self.context.workspace, rest):
             self.say(line)
 

@@ -252,7 +252,7 @@ class _Design:
         return _Layout(between / count + within / total, count - 1, count, each, self.components)
 
     def mde(self, layout: _Layout, delta: float) -> float:
-        """Return the MDE by `planned_mde`, with the spread of differences whose mean is `delta`."""
+        """Return `planned_mde` for the spread that differences have when their mean is `delta`."""
         if layout.df < 1:
             return math.inf
         se = math.sqrt(layout.variance) * (1.0 if self.pilot is None else self.pilot.spread_at(delta))
@@ -275,9 +275,10 @@ class _Design:
     def sizes(
         self, ends: list[_Variances], delta: float, start: int, layout: Callable[[_Variances, int], _Layout]
     ) -> list[int | None]:
-        """Find the smallest size, at least `start`, with an MDE of at most `delta` for each of the variances in `ends`.
+        """Return, for each variance in `ends`, the smallest size from `start` whose MDE is at most `delta`.
 
-        The MDE is multiplied by `correction`, found iteratively at the size for the first of `ends`.
+        None means that there is none. The MDE is multiplied by `correction`, found iteratively at the size for the
+        first of `ends`.
         """
 
         def find_least(end: _Variances) -> int | None:

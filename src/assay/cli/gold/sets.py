@@ -62,7 +62,7 @@ def split_command(args: Namespace) -> None:
 def _assign(
     args: Namespace, suite: Suite, options: splits.SplitOptions, *, fixed: bool
 ) -> tuple[splits.SplitSuite, splits.SplitOptions]:
-    """Split by module or, if the unit is not given and the modules are too few, by file or by query."""
+    """Split by the given unit; without one, by module, then by file, then by query, until there are enough groups."""
     units: tuple[splits.SplitUnit, ...] = ("module", "file", "query")
     if args.by or args.depth or fixed:
         units = (options.by,)
