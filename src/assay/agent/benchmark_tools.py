@@ -121,8 +121,9 @@ class Benchmarks:
         max_tokens: int,
     ) -> str:
         from assay.experiment import check_directory
-        from assay.experiment.corpora import CorpusTexts, load_suite
+        from assay.experiment.corpora import load_suite
         from assay.experiment.execution import run_spec
+        from assay.experiment.source_texts import CorpusTexts
         from assay.experiment.spec.analysis_plan import analysis_plan_of
         from assay.experiment.tracing import trace_queries
         from assay.report.explorer.html_page import PagePlan

@@ -37,8 +37,9 @@ from assay.engines.builtin import BuiltinEngine
 from assay.engines.kinds import EngineKind
 from assay.engines.presets import check_installed, load_preset, shipped_presets
 from assay.errors import ConfigError, CorpusError, EngineError
-from assay.experiment.corpora import exclude_paths, own_files, paths_inside, prepare
+from assay.experiment.corpora import prepare
 from assay.experiment.engine_check import EngineCheck, ParsedReply, check_engine, check_gold
+from assay.experiment.own_files import exclude_paths, own_files, paths_inside
 from assay.experiment.spec import FILE, engine_factory
 from assay.experiment.spec.engine_entries import EngineFactory, with_environment
 from assay.files import read_utf8

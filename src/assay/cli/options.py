@@ -107,7 +107,7 @@ def split_today(suite: Suite) -> Suite:
 
 def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
     """Return the settings of report.html from the flags and the [report] table, by default of assay.toml."""
-    from assay.experiment.corpora import CorpusTexts
+    from assay.experiment.source_texts import CorpusTexts
     from assay.experiment.tracing import trace_queries
     from assay.report.explorer.html_page import page_plan
     from assay.report.gate_history import read_trend

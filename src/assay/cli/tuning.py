@@ -21,9 +21,10 @@ from assay.errors import ConfigError, GoldError
 from assay.experiment import ablation, check_directory
 from assay.experiment import ledger as ledgers
 from assay.experiment.ablation import spent_warning
-from assay.experiment.corpora import CorpusTexts, Missing, load_suite
+from assay.experiment.corpora import Missing, load_suite
 from assay.experiment.execution import run_spec
 from assay.experiment.run_plan import ExecutionOptions
+from assay.experiment.source_texts import CorpusTexts
 from assay.experiment.spec import Spec, make_engines, override
 from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan, settle_level
 from assay.experiment.spec.assay_toml import locate_error, read_table

@@ -19,7 +19,7 @@ from assay._version import __version__
 from assay.clock import today
 from assay.digests import text_digest
 from assay.errors import ConfigError, InputError
-from assay.experiment.corpora import LEDGER_FILE, LEDGER_START, ledger_head
+from assay.experiment.own_files import LEDGER_FILE, LEDGER_START, ledger_head
 from assay.experiment.records import config_hash
 from assay.experiment.spec import Spec
 from assay.experiment.spec.assay_toml import locate_error, read_table

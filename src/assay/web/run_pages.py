@@ -13,8 +13,8 @@ from urllib.parse import quote
 from assay.browser.bundle import page
 from assay.corpus_changes import change_sentences
 from assay.errors import AssayError, NotComparableError, located_message
-from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
+from assay.experiment.source_texts import CorpusTexts
 from assay.experiment.spec.analysis_plan import analysis_plan_of
 from assay.experiment.tracing import explainable_engines
 from assay.gold.access_log import log_saved_access

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.corpora import is_experiment, own_files, prepare, reopen
+from assay.experiment.corpora import prepare, reopen
 from assay.experiment.ledger import add_entries
+from assay.experiment.own_files import is_experiment, own_files
 from assay.experiment.spec import load_spec
 from assay.experiment.worker import take_snapshot
 from assay.gold import load_gold

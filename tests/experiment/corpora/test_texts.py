@@ -10,7 +10,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.corpus.opening import find_local
 from assay.errors import CorpusError
-from assay.experiment.corpora import CorpusTexts
+from assay.experiment.source_texts import CorpusTexts
 from assay.syntax.text import line_bytes
 from assay.types import CorpusInfo, CorpusSpec, GoldSet, Run, RunMetadata, Suite
 

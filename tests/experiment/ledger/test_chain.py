@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, SetupError
-from assay.experiment.corpora import ledger_head
 from assay.experiment.ledger import add_entries, add_hash, as_mapping, find_entry, read_ledger, scan, write_head
+from assay.experiment.own_files import ledger_head
 from tests.experiment.ledger.entries import add_some, entry
 from tests.properties import examples
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.corpora import own_files
+from assay.experiment.own_files import own_files
 from assay.experiment.spec import engine_factory, load_spec
 from tests.experiment.spec.files import BASE, written
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.errors import ConfigError
-from assay.experiment.corpora import CorpusTexts
+from assay.experiment.source_texts import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import analyze_scored
 from assay.report.comparison_text import card, headline, verdict_tone
