@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.experiment.tracing import trace_queries
-from assay.report.explorer.html_page import PagePlan, make_traces, select_traced
+from assay.report.explorer.html_page import PageOptions, make_traces, select_traced
 from assay.report.scored_run import score_run
 from assay.types import AnalysisPlan, GoldSet, Suite
 from tests.report.labs import lab
@@ -22,7 +22,7 @@ def scored(sealed=(), baseline="base"):
 
 
 def traced(opened, most, *, cheap=False):
-    return make_traces(opened, "other", PagePlan(traces=most, cheap=cheap, tracer=trace_queries))
+    return make_traces(opened, "other", PageOptions(traces=most, cheap=cheap, tracer=trace_queries))
 
 
 def ids(choice):

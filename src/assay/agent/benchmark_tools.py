@@ -126,7 +126,7 @@ class Benchmarks:
         from assay.experiment.source_texts import CorpusTexts
         from assay.experiment.spec.analysis_plan import analysis_plan_of
         from assay.experiment.tracing import trace_queries
-        from assay.report.explorer.html_page import PagePlan
+        from assay.report.explorer.html_page import PageOptions
         from assay.report.publish import publish
 
         with self._exclusive(monitor):
@@ -141,7 +141,7 @@ class Benchmarks:
             ignore = directory.parent / ".gitignore"
             if out is None and not ignore.exists():
                 write_atomic(ignore, _GIT_IGNORE)
-            page = PagePlan(texts=CorpusTexts, tracer=trace_queries)
+            page = PageOptions(texts=CorpusTexts, tracer=trace_queries)
             published = publish(made, analysis_plan_of(made), directory, page=page)
         return _report_text(published.results, directory, None, max_tokens)
 

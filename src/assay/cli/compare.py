@@ -19,7 +19,7 @@ from assay.cli.console import emit, emit_blocks, paused_gc, pluralize
 from assay.cli.options import default_results, given_flags, log_run_access, plan_for, read_results
 from assay.corpus_changes import change_sentences
 from assay.errors import ConfigError, EngineError
-from assay.experiment.spec.analysis_plan import settle_level
+from assay.experiment.spec.analysis_plan import fall_back_to_files
 from assay.files import write_atomic
 from assay.report.analysis import compared_pair
 from assay.report.comparison import (
@@ -108,7 +108,7 @@ def _compare(args: Namespace) -> _Compared:
     reject_flags(args, "two runs", "all_pairs", "bootstrap", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_run_access(args, new, "compare")
-    plan = settle_level(plan_for(new, args), old, new)
+    plan = fall_back_to_files(plan_for(new, args), old, new)
     require_comparable(old, new)
     before, after = gather((old,), plan.measures, args.first), gather((new,), plan.measures, args.second)
     comparison = compare_sides(before, after, plan, args.engine)

@@ -30,7 +30,7 @@ from assay.types import AnalysisPlan, GoldSet, Run, Suite
 # Gold sets, corpora and pages are imported where they are used: `assay gate` needs none of them.
 if TYPE_CHECKING:
     from assay.chat import Endpoint
-    from assay.report.explorer.html_page import PagePlan
+    from assay.report.explorer.html_page import PageOptions
     from assay.web.web_server import Route, WebServer
 
 
@@ -105,14 +105,14 @@ def split_today(suite: Suite) -> Suite:
     return replace(suite, golds=tuple(golds))
 
 
-def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
+def read_page_options(args: Namespace, spec: Spec | None = None) -> PageOptions:
     """Return the settings of report.html from the flags and the [report] table, by default of assay.toml."""
     from assay.experiment.source_texts import CorpusTexts
     from assay.experiment.tracing import trace_queries
-    from assay.report.explorer.html_page import page_plan
+    from assay.report.explorer.html_page import page_options
     from assay.report.gate_history import read_trend
 
-    plan = page_plan(
+    options = page_options(
         spec or load_config(args),
         max_size=getattr(args, "max_size", None),
         no_source=getattr(args, "no_source", False),
@@ -120,7 +120,7 @@ def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
     )
     results = getattr(args, "results", None)
     history = read_trend(Path(results)) if isinstance(results, str) else ()
-    return replace(plan, texts=CorpusTexts, tracer=trace_queries, history=history)
+    return replace(options, texts=CorpusTexts, tracer=trace_queries, history=history)
 
 
 def question_flags(args: Namespace) -> dict[str, Any]:

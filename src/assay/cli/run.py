@@ -25,7 +25,14 @@ from assay.cli.console import (
     warn,
 )
 from assay.cli.main import build_parser
-from assay.cli.options import default_results, load_experiment, plan_flags, question_flags, report_plan, split_list
+from assay.cli.options import (
+    default_results,
+    load_experiment,
+    plan_flags,
+    question_flags,
+    read_page_options,
+    split_list,
+)
 from assay.corpus.file_types import detect_type, kind_globs
 from assay.corpus.git import git
 from assay.engines.shared_index import INDEX_NOTES, OUTSIDE
@@ -40,7 +47,7 @@ from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
 from assay.experiment.spec import Spec, check, override, with_engines
-from assay.experiment.spec.analysis_plan import analysis_plan_of, match_names, settle_level, split_names
+from assay.experiment.spec.analysis_plan import analysis_plan_of, match_names, split_names
 from assay.experiment.spec.engine_entries import (
     BUILTIN,
     Settings,
@@ -53,7 +60,7 @@ from assay.experiment.spec.engine_entries import (
 from assay.experiment.spec.experiment_spec import resolve_level
 from assay.gold.load import load_gold
 from assay.gold.split import SEALED, select
-from assay.report.explorer.html_page import PagePlan
+from assay.report.explorer.html_page import PageOptions
 from assay.report.family import competing_engines
 from assay.report.gate_checks import judge_gate, parse_threshold, threshold_measures
 from assay.report.gate_document import stability_blocks
@@ -75,7 +82,7 @@ def run_command(args: Namespace) -> int:
     flags = plan_flags(args)
     spec = resolve_level(spec, suite, primary=flags["primary"], measures=flags["measures"])
     if args.dry_run:
-        _show_plan(args, spec, suite)
+        _show_dry_run(args, spec, suite)
         return 0
     if args.shard:
         _run_shard(args, spec, suite)
@@ -154,10 +161,10 @@ def _check_runnable(args: Namespace, spec: Spec) -> None:
         info(args, note)
 
 
-def _show_plan(args: Namespace, spec: Spec, suite: Suite) -> None:
+def _show_dry_run(args: Namespace, spec: Spec, suite: Suite) -> None:
     with _execution_options(args, Path(spec.out)) as how:
-        plan = dry_run(spec, suite, missing=_missing(args), options=how)
-    emit(args, dry_run_document(plan), dry_run_json(plan))
+        found = dry_run(spec, suite, missing=_missing(args), options=how)
+    emit(args, dry_run_document(found), dry_run_json(found))
 
 
 def _missing(args: Namespace) -> Missing | None:
@@ -189,7 +196,9 @@ def _run(args: Namespace, spec: Spec, suite: Suite, *, keep: bool = False) -> in
         threshold_measures(thresholds, spec.k)  # report errors before anything runs
     out = Path(spec.out)
     directories = repeat_directories(out, args.repeat) if args.repeat else [check_directory(out)]
-    page = _plan_report(args, spec)
+    if args.parquet:
+        require_parquet()
+    page = read_page_options(args, spec)
     sealed = select(suite, spec.split).sealed
     if sealed:
         queries = pluralize(sealed, "sealed query", "sealed queries")
@@ -265,12 +274,6 @@ def _report_indexes(args: Namespace, run: Run) -> None:
                 info(args, f"to search a checkout that you indexed: {flags}")
 
 
-def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
-    if args.parquet:
-        require_parquet()
-    return report_plan(args, spec)
-
-
 @paused_gc()
 def _write_run(
     args: Namespace,
@@ -278,7 +281,7 @@ def _write_run(
     plan: AnalysisPlan,
     directory: Path,
     declared: Mapping[str, RetainedEngine],
-    page: PagePlan,
+    page: PageOptions,
 ) -> WrittenRun:
     written = publish(
         completed.run,
@@ -343,7 +346,7 @@ def _is_code(path: str) -> bool:
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapping[str, object]) -> None:
-    primary = settle_level(analysis_plan_of(runs[0]), *runs).primary
+    primary = analysis_plan_of(*runs).primary
     scores = gather(runs, (primary,), spec.out)
     engines = [stability(scores, name, primary) for name in competing_engines(scores)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines, **more}
@@ -352,7 +355,7 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
 
 
 def _check_thresholds(rules: Sequence[str], runs: Sequence[Run], out: str) -> list[str]:
-    plan = settle_level(analysis_plan_of(runs[0]), *runs)
+    plan = analysis_plan_of(*runs)
     thresholds = [parse_threshold(text, level_of(plan.primary)) for text in rules]
     measures = dict.fromkeys((plan.primary, *threshold_measures(thresholds, runs[0].k)))
     scores = gather(runs, tuple(measures), out)
@@ -370,7 +373,9 @@ def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
 
 def merge_command(args: Namespace) -> int:
     directory = check_directory(Path(args.out or default_results(args)))
-    page = _plan_report(args)
+    if args.parquet:
+        require_parquet()
+    page = read_page_options(args)
     merged = merge_shards(Path(part) for part in args.parts)
     completed = RunOutcome(assemble(merged.summary, merged.results), merged.results)
     written = _write_run(args, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
@@ -394,26 +399,26 @@ _TIMED = (
 )
 
 
-def dry_run_document(plan: DryRun) -> Document:
-    tree, left = plan.tree, plan.left
+def dry_run_document(found: DryRun) -> Document:
+    tree, left = found.tree, found.left
     cells = tree.golds * tree.engines
     lines = [f"{tree.name}: {count(tree.golds, 'gold set')}, {tree.about}", *_tree_lines(tree, "")]
     blocks: list[Block] = [Code("\n".join(lines))]
-    if plan.timed:
+    if found.timed:
         blocks.append(Paragraph(_TIMED))
     work = f"{left.cells} remain ({count(left.questions, 'search', 'searches')})" if left.cells else "nothing to run"
     blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are cached; {work}."))
-    if plan.strangers:
-        more = len(plan.strangers) - _SHOWN
-        names = ", ".join(plan.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    if found.strangers:
+        more = len(found.strangers) - _SHOWN
+        names = ", ".join(found.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
         blocks.append(Paragraph(f"{_STRANGERS}: {names}."))
-    if plan.skipped:
-        blocks.append(table(["Skipped", "Reason"], list(plan.skipped.items())))
-    return Document("Plan", tuple(blocks))
+    if found.skipped:
+        blocks.append(table(["Skipped", "Reason"], list(found.skipped.items())))
+    return Document("Dry run", tuple(blocks))
 
 
-def dry_run_json(plan: DryRun) -> dict[str, object]:
-    return {"schema": "assay/prospect/1", **asdict(plan)}
+def dry_run_json(found: DryRun) -> dict[str, object]:
+    return {"schema": "assay/prospect/1", **asdict(found)}
 
 
 def _tree_lines(node: Node, indent: str) -> Iterator[str]:

@@ -21,8 +21,8 @@ from assay.cli.options import (
     log_run_access,
     open_page,
     plan_for,
+    read_page_options,
     read_results,
-    report_plan,
 )
 from assay.engines.runfile import parse_trec
 from assay.errors import AssayError, ConfigError, InputError
@@ -70,7 +70,7 @@ def score_command(args: Namespace) -> None:
     if args.parquet:
         require_parquet()
     args.results = args.results or default_results(args)
-    page = report_plan(args)
+    page = read_page_options(args)
     run = read_results(args.results)
     plan = plan_for(run, args)
     log_run_access(args, run, "score")
@@ -158,7 +158,7 @@ def _count_changed(run: Run, gold: GoldSet) -> int:
 @paused_gc()
 def report_command(args: Namespace) -> None:
     args.results = args.results or default_results(args)
-    page = report_plan(args)
+    page = read_page_options(args)
     run = read_results(args.results)
     out = Path(args.out or Path(args.results) / HTML)
     if out.is_dir():

@@ -26,7 +26,7 @@ from assay.experiment.execution import run_spec
 from assay.experiment.run_plan import ExecutionOptions
 from assay.experiment.source_texts import CorpusTexts
 from assay.experiment.spec import Spec, make_engines, override
-from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan, settle_level
+from assay.experiment.spec.analysis_plan import analysis_plan_of, change_plan, fall_back_to_files
 from assay.experiment.spec.assay_toml import locate_error, read_table
 from assay.experiment.spec.engine_entries import retained_engines
 from assay.experiment.spec.experiment_spec import resolve_level
@@ -36,7 +36,7 @@ from assay.experiment.tuning import BaseEngine, GridPoint, TuneSettings, find_ba
 from assay.gold.access_log import log_saved_access
 from assay.gold.split import sealed_queries
 from assay.report import tuning_report
-from assay.report.explorer.html_page import PagePlan
+from assay.report.explorer.html_page import PageOptions
 from assay.report.ledger_entries import (
     ablation_entries,
     entry_document,
@@ -59,7 +59,7 @@ def ablate_command(args: Namespace) -> int:
     ledger = _open_ledger(args, spec)
     suite, notes = _select_queries(args, spec, suite, "ablations", allow_test=True)
     run, steps = _measure_parts(args, base, parts, suite)
-    plan = settle_level(base.spec.analysis_plan(), run)
+    plan = fall_back_to_files(base.spec.analysis_plan(), run)
     result = tuning_report.ablation_result(run, plan, base.name, steps, notes)
     _save_run(args, run, base.spec, suite)
     data = tuning_report.ablation_json(result)
@@ -93,7 +93,7 @@ def tune_command(args: Namespace) -> int:
     ledger = _open_ledger(args, spec)
     suite, notes = _select_queries(args, spec, suite, "tuning", allow_test=False)
     run = _run_varied(args, grid, suite)
-    plan = settle_level(grid.analysis_plan(), run)
+    plan = fall_back_to_files(grid.analysis_plan(), run)
     report = tuning_report.tune_report(run, plan, engine, points, settings.partitions, notes)
     _save_run(args, run, grid, suite)
     data = tuning_report.tune_json(report)
@@ -166,7 +166,7 @@ def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:
 
 def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
     if args.out:
-        page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), retained_engines(spec, suite)
+        page, declared = PageOptions(texts=CorpusTexts, tracer=trace_queries), retained_engines(spec, suite)
         publish(run, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
         info(args, f"written to {args.out}/")
 

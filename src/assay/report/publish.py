@@ -13,11 +13,11 @@ from assay.errors import ConfigError, SetupError, install_hint
 from assay.experiment.records import directory as layout
 from assay.experiment.records import lock_directory, read_earlier_run, write_run
 from assay.experiment.records.merge import RetainedEngine, comparability_of, merge_runs
-from assay.experiment.spec.analysis_plan import BASELINE, settle_level
+from assay.experiment.spec.analysis_plan import BASELINE, fall_back_to_files
 from assay.files import remove_leftovers, write_atomic
 from assay.processes.forks import forked
 from assay.report.analysis import analyze_scored
-from assay.report.explorer.html_page import HtmlReport, PagePlan, TooSmallError, build_page, in_folder, make_traces
+from assay.report.explorer.html_page import HtmlReport, PageOptions, TooSmallError, build_page, in_folder, make_traces
 from assay.report.extra_tables import forest_csv
 from assay.report.render.document import to_markdown
 from assay.report.render.formatting import format_json
@@ -34,7 +34,7 @@ _OPTIONAL_FILES = (
     layout.FOREST,
 )
 _UNIT_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared", "text")
-_USUAL = PagePlan()
+_USUAL = PageOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def publish(
     declared: Mapping[str, RetainedEngine] | None = None,
     forget: bool = False,
     parquet: bool = False,
-    page: PagePlan = _USUAL,
+    page: PageOptions = _USUAL,
 ) -> WrittenRun:
     """Write a run and its reports into a directory, under its lock.
 
@@ -81,7 +81,7 @@ def publish(
 
 
 def _with_plan(run: Run, plan: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
-    plan = settle_level(plan, run)
+    plan = fall_back_to_files(plan, run)
     names = [engine.name for engine in run.engines]
     known = {*names, *run.header.skipped}
     plan = replace(plan, family=tuple(name for name in plan.family if name in known) or plan.family)
@@ -103,27 +103,27 @@ def reopen(run: Run, plan: AnalysisPlan, directory: Path, *, worst: bool = True)
 
 
 def write_reports(
-    results: Results, scored: ScoredRun, directory: Path, *, parquet: bool = False, page: PagePlan = _USUAL
+    results: Results, scored: ScoredRun, directory: Path, *, parquet: bool = False, page: PageOptions = _USUAL
 ) -> None:
     """Write every file of a run directory that is made from the records."""
     _write_files(directory, *_make_files(results, scored, parquet=parquet, page=page))
 
 
-def write_html(results: Results, scored: ScoredRun, path: Path, page: PagePlan = _USUAL) -> HtmlReport:
+def write_html(results: Results, scored: ScoredRun, path: Path, page: PageOptions = _USUAL) -> HtmlReport:
     made = _make_html(results, scored, page)
     remove_leftovers(path.parent, path.name)
     write_atomic(path, made.data)
     return made
 
 
-def _make_html(results: Results, scored: ScoredRun, page: PagePlan) -> HtmlReport:
+def _make_html(results: Results, scored: ScoredRun, page: PageOptions) -> HtmlReport:
     texts = page.texts(scored.run) if page.texts and page.limits.source else None
     traces = make_traces(scored, results.challenger, page)
     return build_page(scored, results, texts=texts, traces=traces, limits=page.limits, history=page.history)
 
 
 def _make_files(
-    results: Results, scored: ScoredRun, *, parquet: bool, page: PagePlan
+    results: Results, scored: ScoredRun, *, parquet: bool, page: PageOptions
 ) -> tuple[dict[str, bytes], ConfigError | None]:
     """Return the contents of all files by name, and an error if report.html would be too large."""
     scores = pick(scored.scores, measures=results.measures)

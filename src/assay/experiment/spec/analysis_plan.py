@@ -41,16 +41,16 @@ def default_baseline(tested: Sequence[str], names: Sequence[str]) -> str:
     return tested[0] if len(tested) == 2 else BASELINE if BASELINE in names else names[0]
 
 
-def analysis_plan_of(run: Run) -> AnalysisPlan:
-    """Return the analysis plan of a run; the default plan if the run declares none."""
+def analysis_plan_of(run: Run, *others: Run) -> AnalysisPlan:
+    """Return the analysis plan of a run, or the default plan if it declares none, at a level that all runs have."""
     names = [engine.name for engine in run.engines]
     tested = [engine.name for engine in run.engines if engine.role == "candidate"]
     measures = make_measures(run.k, None, (), run.suite.level)
     plan = AnalysisPlan(measures, default_baseline(tested, names), auto_level=True)
-    return settle_level(run.header.analysis_plan or plan, run)
+    return fall_back_to_files(run.header.analysis_plan or plan, run, *others)
 
 
-def settle_level(plan: AnalysisPlan, *runs: Run) -> AnalysisPlan:
+def fall_back_to_files(plan: AnalysisPlan, *runs: Run) -> AnalysisPlan:
     """Return the plan, by file if its level is automatic and an engine under test returns no lines.
 
     A path alone matches no target with lines: by lines such an engine would lose by its granularity.

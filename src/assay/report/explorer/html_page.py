@@ -245,9 +245,9 @@ class ReportSettings:
     traces: int = setting(USUAL_TRACES, "queries of the builtin engine that are traced after a run", least=0)
 
 
-def page_plan(
+def page_options(
     spec: Spec | None = None, *, max_size: str | None = None, no_source: bool = False, traces: int | None = None
-) -> PagePlan:
+) -> PageOptions:
     """Read [report] of a configuration; arguments override it."""
     settings = read_table(ReportSettings, spec, "report", spec.report) if spec else ReportSettings()
     try:
@@ -259,7 +259,7 @@ def page_plan(
         raise ConfigError(f"--traces: expected 0 or more, got {traces}", hint="--traces 0 turns traces off")
     size = size if max_size is None else parse_size(max_size, "--max-size")
     limits = replace(DEFAULT_LIMITS, max_bytes=size, source=settings.source and not no_source)
-    return PagePlan(limits, settings.traces if traces is None else traces, cheap=traces is None)
+    return PageOptions(limits, settings.traces if traces is None else traces, cheap=traces is None)
 
 
 class QueryExcerpts(NamedTuple):
@@ -401,7 +401,7 @@ Tracer = Callable[..., "Traces"]
 
 
 @dataclass(frozen=True, slots=True)
-class PagePlan:
+class PageOptions:
     """Settings of report.html, with functions that provide source texts and traces."""
 
     limits: PageLimits = DEFAULT_LIMITS
@@ -420,7 +420,7 @@ class TraceSelection(NamedTuple):
     sealed: int  # queries left out
 
 
-def make_traces(scored: ScoredRun, rival: str, page: PagePlan) -> Traces | None:
+def make_traces(scored: ScoredRun, rival: str, page: PageOptions) -> Traces | None:
     """Trace the most important queries of a run; None without a tracer or a built-in engine that succeeded.
 
     `rival` is the engine that a traced baseline is compared with.
