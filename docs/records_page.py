@@ -28,7 +28,7 @@ _NAME = re.compile(r"assay/([a-z-]+)/\d+$")
 RECORDS: Mapping[str, type] = {
     "assay/results/2": Results,
     "assay/compare/1": Comparison,
-    "assay/gate/1": Gate,
+    "assay/gate/2": Gate,
     "assay/plan/1": SamplePlan,
     "assay/audit/1": Audit,
 }
@@ -37,7 +37,7 @@ FILES = {
     "assay/history/1": "the file of `assay gate --history`",
     "assay/baseline/3": "the file of `assay gate --write-baseline`",
     "assay/baseline-written/1": "`assay gate --write-baseline`",
-    "assay/repeats/1": "`assay run --repeat`",
+    "assay/repeats/2": "`assay run --repeat`",
     "assay/rows/1": "`rows.json` of a results directory",
     "assay/timings/1": "`timings.json` of a results directory",
     "assay/page/1": "the data in report.html",
@@ -123,6 +123,7 @@ def _known() -> frozenset[str]:
 _COMMANDS = {
     "ablation": "ablate",
     "adapt": "train --adapt",
+    "dry-run": "run --dry-run",
     "explain-run": "explain --run",
     "gold-access-log": "gold access-log",
     "gold-review-accept": "gold review --accept",
@@ -134,7 +135,6 @@ _COMMANDS = {
     "gold-review-vote": "gold review --vote",
     "ledger-entry": "ledger show",
     "models": "model list",
-    "prospect": "run --dry-run",
     "search-config": "search --show-config",
     "train-encoder": "train --encoder",
 }

@@ -54,7 +54,7 @@ def test_every_kind_is_told_with_its_size_and_share(filled, capsys, monkeypatch)
     monkeypatch.setenv("ASSAY_CACHE_LIMIT", "1MB")
     data = as_json(capsys)
     found = {one["kind"]: one for one in data["kinds"]}
-    assert data["schema"] == "assay/cache/1"
+    assert data["schema"] == "assay/cache/2"
     assert {kind: one["entries"] for kind, one in found.items()} == {"cells": 5, "tables": 1, "trees": 2, "index": 1}
     assert data["limit"] == 1_000_000
     assert 0.05 < found["tables"]["share"] < 0.06

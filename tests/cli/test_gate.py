@@ -62,9 +62,9 @@ def as_json(capsys, *arguments):
 def test_repeats_are_run_gated_and_written_as_a_baseline(flaky, capsys):
     skill(flaky, 20, down="3")  # fails from the second repeat on
     code, data = as_json(capsys, "run", "--repeat", "2", "--out", "old", "--quiet")
-    assert (code, data["schema"]) == (0, "assay/repeats/1")
-    assert data["steadiness"][0]["means"] == [1.0, 0.95]
-    assert data["steadiness"][0]["wavering"][0]["query"] == "q3"
+    assert (code, data["schema"]) == (0, "assay/repeats/2")
+    assert data["stability"][0]["means"] == [1.0, 0.95]
+    assert data["stability"][0]["wavering"][0]["query"] == "q3"
     assert main(["gate", "old", "--write-baseline", "baseline.json"]) == 0
     skill(flaky, 5)
     assert main(["run", "--repeat", "2", "--out", "new", "--quiet"]) == 0
@@ -77,8 +77,8 @@ def test_repeats_are_run_gated_and_written_as_a_baseline(flaky, capsys):
         code, same = as_json(capsys, "gate", "new/1", "new/2", *against)
         mine = {key: value for key, value in same["comparison"]["rows"][0].items() if key not in ("engine", "baseline")}
         assert mine == {key: row[key] for key in mine}
-    assert {one["engine"] for one in data["losses"]} == {"mine"}
-    assert data["steadiness"][1]["changed"] == 0.05
+    assert {one["engine"] for one in data["regressions"]} == {"mine"}
+    assert data["stability"][1]["changed"] == 0.05
 
 
 def test_tool_that_ends_with_1_on_every_query_has_failed(run_of_flaky, capsys):

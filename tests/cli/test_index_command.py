@@ -22,11 +22,11 @@ def as_json(capsys, *arguments: str) -> dict:
 
 def test_first_time_reads_everything_and_the_second_time_nothing(shop, tmp_path, capsys):
     first, second = as_json(capsys), as_json(capsys)
-    assert first["schema"] == "assay/index/1"
+    assert first["schema"] == "assay/index/2"
     assert first["changed"] == first["files"] == 8
     assert first["units"] >= first["files"]
     assert first["index"].startswith(str(tmp_path / "index"))
-    assert first["folder"] == str(shop)
+    assert first["directory"] == str(shop)
     assert second["changed"] == 0
     assert second["files"] == 8
 

@@ -67,7 +67,7 @@ def test_json_has_a_versioned_schema_and_says_the_same_as_the_library(shop, caps
     code, out, _ = call(capsys, "cart total", "--json", "--per", "span", "-k", "2")
     data = json.loads(out)
     assert code == 0
-    assert data["schema"] == "assay/search/1"
+    assert data["schema"] == "assay/search/2"
     found = [hit for hit in Index.build(shop).search("cart total", 3, per="span") if hit.path != "gold.yaml"]
     assert [(h["path"], h["start"], h["end"], h["score"], h["snippet"]) for h in data["hits"]] == [
         (h.path, h.start, h.end, h.score, h.snippet) for h in found

@@ -79,7 +79,7 @@ def test_index_command_reports_the_same_files(name, capsys):
     corpus = walked(corpus_root(name))
     assert found["files"] == len(corpus.files)
     assert found.pop("skipped_files") == [{"path": one.path, "reason": one.reason} for one in corpus.skipped]
-    check(f"corpus/{name}/index-command.json", masked(found, ["folder", "index", "bytes", "seconds"]))
+    check(f"corpus/{name}/index-command.json", masked(found, ["directory", "index", "bytes", "seconds"]))
 
 
 # Names that decide the language without an extension, or against it.

@@ -36,12 +36,12 @@ WITHOUT_CONTRACT = {
 }
 # Documents of docs/reference/json.md that no contract here records.
 SCHEMAS_ELSEWHERE = {
-    "assay/adapt/1": "tests/training/test_adapt.py",
-    "assay/train/1": "tests/training/test_train.py",
+    "assay/adapt/2": "tests/training/test_adapt.py",
+    "assay/train/2": "tests/training/test_train.py",
     "assay/train-encoder/1": "tests/training/test_encoder.py",
     "assay/serve/1": "assay serve",
-    "assay/ask/1": "the pages of assay serve",
-    "assay/runs/1": "the pages of assay serve",
+    "assay/ask/2": "the pages of assay serve",
+    "assay/runs/2": "the pages of assay serve",
     "assay/page/1": "the data embedded in report.html",
     "assay/rows/1": "test_run_folder.py",
     "assay/history/1": "tests/cli/test_own_repository.py",

@@ -315,8 +315,8 @@ def document(workspace: Workspace, *argv: str, env: Mapping[str, str]) -> dict[s
 
 def test_cache_folder(workspace, tmp_path):
     named = {"ASSAY_CACHE_DIR": str(tmp_path / "a"), "XDG_CACHE_HOME": str(tmp_path / "b")}
-    assert document(workspace, "cache", env=named)["folder"] == str(tmp_path / "a")
-    found = document(workspace, "cache", env={**named, "ASSAY_CACHE_DIR": ""})["folder"]
+    assert document(workspace, "cache", env=named)["directory"] == str(tmp_path / "a")
+    found = document(workspace, "cache", env={**named, "ASSAY_CACHE_DIR": ""})["directory"]
     assert found == str(tmp_path / "b" / "assay")
 
 

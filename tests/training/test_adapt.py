@@ -122,7 +122,7 @@ TEST = {
 }
 DOCUMENT = {
     "earlier": "null",
-    "folder": "null",
+    "directory": "null",
     "new_terms": "int",
     "pairs": {"commit": "int", "doc": "int", "heading": "int", "name": "int", "path": "int"},
     "parent": "str",
@@ -153,7 +153,7 @@ def test_model_of_an_earlier_run_is_not_taken_for_that_of_this_one(toy, adapted,
     assert files(tmp_path / "out" / "model") == adapted
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["folder"], found["earlier"]) == (None, str(tmp_path / "out" / "model"))
+    assert (found["directory"], found["earlier"]) == (None, str(tmp_path / "out" / "model"))
 
 
 def test_same_seed_same_model(toy, adapted, tmp_path):

@@ -110,7 +110,7 @@ GRADE = {
 REPORT = {"grade": GRADE, "loss": "float", "step": "int", "steps": "int", "temperature": "float"}
 DOCUMENT = {
     "bytes": "int",
-    "folder": "str",
+    "directory": "str",
     "identity": "str",
     "pairs": PAIRS,
     "reports": [REPORT],
@@ -127,7 +127,7 @@ def test_progress_is_told_on_stderr_and_the_result_on_stdout(toy, tmp_path, caps
     assert main(arguments(toy, tmp_path / "out", "--json")) == 0
     out, err = capsys.readouterr()
     data = json.loads(out)
-    assert data["schema"] == "assay/train/1"
+    assert data["schema"] == "assay/train/2"
     assert data["reports"][-1]["step"] == 12
     assert shape(data) == DOCUMENT
     for told in ("mined 3/3", "vocabulary", "pairs", "hard negatives", "step 12/12", "translations", "model"):

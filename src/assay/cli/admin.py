@@ -123,15 +123,15 @@ def show_command(args: Namespace) -> None:
     known = {kind.name: kind for kind in KINDS}
     usage = [(entry, known[entry.kind]) for entry in store.usage()]
     data = {
-        "schema": "assay/cache/1",
-        "folder": str(store.root),
+        "schema": "assay/cache/2",
+        "directory": str(store.root),
         "limit": store.limits.bytes,
-        "artefacts": sum(entry.bytes for entry, kind in usage if kind in LIMITED),
+        "artifacts": sum(entry.bytes for entry, kind in usage if kind in LIMITED),
         "bytes": sum(entry.bytes for entry, _ in usage),
         "kinds": [
             {
                 "kind": entry.kind,
-                "artefacts": kind in LIMITED,
+                "artifacts": kind in LIMITED,
                 "entries": entry.entries,
                 "bytes": entry.bytes,
                 "oldest": _format_day(entry.oldest),
@@ -161,7 +161,7 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
         ]
         note = "Kinds without a share have no limit, and their dates are those of the last write."
         yield table(["Kind", ">Entries", ">Size", ">Of the limit", ">First used", ">Last used"], rows, note)
-        artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artifacts"
+        artifacts = f"{_format_size(data['artifacts'])} of {_format_size(data['limit'])} for artifacts"
         yield f"{artifacts}; {_format_size(data['bytes'])} in all."
     else:
         yield "The cache is empty."

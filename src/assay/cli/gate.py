@@ -51,7 +51,7 @@ def gate_command(args: Namespace) -> int:
         if args.github:
             github.write_job_output(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
         raise
-    data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
+    data = {"schema": "assay/gate/2", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
     data["checks"] = [asdict(check) | ({"exit_code": 0} if check.passed else {}) for check in gate.checks]
     show = _show_command(args, gate)
     emit(args, gate_document(gate, show) if args.full else gate_summary(gate, show), data)

@@ -288,7 +288,7 @@ def _write_run(
         plan,
         directory,
         declared=declared,
-        forget=args.drop_stale,
+        drop_stale=args.drop_stale,
         parquet=args.parquet,
         page=page,
     )
@@ -349,7 +349,7 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapp
     primary = analysis_plan_of(*runs).primary
     scores = gather(runs, (primary,), spec.out)
     engines = [stability(scores, name, primary) for name in competing_engines(scores)]
-    data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines, **more}
+    data = {"schema": "assay/repeats/2", "directory": spec.out, "stability": engines, **more}
     emit_blocks(args, f"assay run: {len(runs)} repeats", stability_blocks(engines), data)
     info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` evaluates them together")
 
@@ -360,7 +360,7 @@ def _check_thresholds(rules: Sequence[str], runs: Sequence[Run], out: str) -> li
     measures = dict.fromkeys((plan.primary, *threshold_measures(thresholds, runs[0].k)))
     scores = gather(runs, tuple(measures), out)
     gate = judge_gate(scores, plan, thresholds, None, engine=None, strict=False)
-    return [f"{check.what}: {check.detail}" for check in gate.checks if check.kind == "floor" and not check.passed]
+    return [f"{check.what}: {check.detail}" for check in gate.checks if check.kind == "threshold" and not check.passed]
 
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
@@ -392,7 +392,7 @@ def demo_command(args: Namespace) -> int:
 
 #: Engines below one step; a sweep of a thousand would hide the tree.
 _SHOWN = 12
-_STRANGERS = "Rerun every time, because changes of these engines cannot be detected"
+_UNCACHED = "Rerun every time, because changes of these engines cannot be detected"
 _TIMED = (
     "Times are measured: queries are interleaved across engines in this process, each with its own index, and nothing "
     "is cached. --no-times uses the cache."
@@ -400,25 +400,26 @@ _TIMED = (
 
 
 def dry_run_document(found: DryRun) -> Document:
-    tree, left = found.tree, found.left
+    tree, work = found.tree, found.remaining
     cells = tree.golds * tree.engines
     lines = [f"{tree.name}: {count(tree.golds, 'gold set')}, {tree.about}", *_tree_lines(tree, "")]
     blocks: list[Block] = [Code("\n".join(lines))]
     if found.timed:
         blocks.append(Paragraph(_TIMED))
-    work = f"{left.cells} remain ({count(left.questions, 'search', 'searches')})" if left.cells else "nothing to run"
-    blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are cached; {work}."))
-    if found.strangers:
-        more = len(found.strangers) - _SHOWN
-        names = ", ".join(found.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        blocks.append(Paragraph(f"{_STRANGERS}: {names}."))
+    searches = count(work.questions, "search", "searches")
+    to_do = f"{work.cells} remain ({searches})" if work.cells else "nothing to run"
+    blocks.append(Paragraph(f"{cells - work.cells} of {cells} cells are cached; {to_do}."))
+    if found.uncached_engines:
+        more = len(found.uncached_engines) - _SHOWN
+        names = ", ".join(found.uncached_engines[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        blocks.append(Paragraph(f"{_UNCACHED}: {names}."))
     if found.skipped:
         blocks.append(table(["Skipped", "Reason"], list(found.skipped.items())))
     return Document("Dry run", tuple(blocks))
 
 
 def dry_run_json(found: DryRun) -> dict[str, object]:
-    return {"schema": "assay/prospect/1", **asdict(found)}
+    return {"schema": "assay/dry-run/1", **asdict(found)}
 
 
 def _tree_lines(node: Node, indent: str) -> Iterator[str]:
@@ -439,6 +440,6 @@ def _state(node: Node) -> str:
         return "cached"
     if not node.needed:
         return "not needed"
-    if not node.kept:
+    if not node.cached:
         return f"to do for {count(node.golds, 'gold set')}"
-    return f"cached for {node.kept}, to do for {node.made}"
+    return f"cached for {node.cached}, to do for {node.made}"

@@ -122,9 +122,9 @@ def _write_trace(index: Index, args: Namespace, query: str, k: int) -> None:
 
 def _print_json(args: Namespace, index: Index, query: str, k: int | None, hits: Iterable[Hit]) -> None:
     head = {
-        "schema": "assay/search/1",
+        "schema": "assay/search/2",
         "query": query,
-        "folder": str(index.root),
+        "directory": str(index.root),
         "files": len(index.table.files),
         "per": args.per,
         "k": k,
@@ -189,8 +189,8 @@ def _index_data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
     files = opened.table.files
     problems = [{"path": path, "problem": text} for path, text in zip(files.paths, files.problems, strict=True) if text]
     return {
-        "schema": "assay/index/1",
-        "folder": str(opened.corpus.root.resolve()),
+        "schema": "assay/index/2",
+        "directory": str(opened.corpus.root.resolve()),
         "index": str(opened.directory),
         "bytes": sum(file.stat().st_size for file in opened.directory.glob("*.assay")),
         "files": len(files),

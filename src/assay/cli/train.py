@@ -91,8 +91,8 @@ def _describe_model(directory: Path) -> dict[str, Any]:
 
     model, manifest = (json.loads((directory / name).read_text(encoding="utf-8")) for name in (MODEL, MANIFEST))
     return {
-        "schema": "assay/train/1",
-        "folder": str(directory),
+        "schema": "assay/train/2",
+        "directory": str(directory),
         "bytes": sum(file.stat().st_size for file in directory.iterdir()),
         "windows": manifest["windows"],
         **{name: model[name] for name in ("terms", "repositories", "pairs", "translations", "reports")},
@@ -119,7 +119,7 @@ def _train_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
     if unchecked := data["windows"]["not_checked"]:
         yield Paragraph(f"{format_unchecked(unchecked)}.", "warning")
     yield f"{data['bytes'] / 1e6:.1f} MB, made in {data['seconds']:.0f} s: {data['identity']}"
-    yield _format_usage(data["folder"])
+    yield _format_usage(data["directory"])
 
 
 def _format_grade(grade: Mapping[str, Any]) -> str:
@@ -145,8 +145,8 @@ def _adapt(args: Namespace, config: AdaptConfig) -> None:
     began = time.perf_counter()
     adapted = adapt(request, config, _progress(args, began))
     data = {
-        "schema": "assay/adapt/1",
-        "folder": None if adapted.directory is None else str(adapted.directory),
+        "schema": "assay/adapt/2",
+        "directory": None if adapted.directory is None else str(adapted.directory),
         "earlier": None if adapted.earlier is None else str(adapted.earlier),
         "seconds": round(time.perf_counter() - began, 1),
         **adapted.about(),

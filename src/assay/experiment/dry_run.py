@@ -28,14 +28,14 @@ class Node:
     name: str
     about: str
     golds: int  # gold sets that need it
-    kept: int  # gold sets on which it is cached
+    cached: int  # gold sets on which it is
     engines: int
     children: tuple[Node, ...] = ()
 
     @property
     def made(self) -> int:
         """Number of gold sets on which the step is not cached."""
-        return self.golds - self.kept
+        return self.golds - self.cached
 
     @property
     def needed(self) -> bool:
@@ -46,10 +46,10 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class DryRun:
     tree: Node
-    left: RemainingWork
+    remaining: RemainingWork
     skipped: Mapping[str, str]
     timed: bool
-    strangers: tuple[str, ...] = ()  # engines without an identity, whose results are never reused
+    uncached_engines: tuple[str, ...] = ()  # engines without an identity, whose results are never reused
 
 
 def dry_run(

@@ -56,7 +56,7 @@ _UNREPEATED = (
 #: A baseline may be a file or a directory.
 _ANEW = "record the baseline again"
 
-Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
+Kind = Literal["failures", "stability", "threshold", "comparison", "counterpart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class Gate:
     comparison: Comparison | None
     strict: bool
     notes: tuple[str, ...] = ()  # limits of every number, if no comparison contains them
-    steadiness: tuple[Stability, ...] = ()  # of the gated engines, on both sides
-    losses: tuple[Regression, ...] = ()  # of comparisons that are worse or inconclusive
+    stability: tuple[Stability, ...] = ()  # of the gated engines, on both sides
+    regressions: tuple[Regression, ...] = ()  # of comparisons that are worse or inconclusive
     hints: tuple[str, ...] = ()  # what would make the next gate more reliable
     decision: Decision | None = None  # on the worst comparison
     changes: tuple[str, ...] = ()  # corpora that changed since the baseline, with the changed files
@@ -132,11 +132,6 @@ class Gate:
         """The outcome in a word; an inconclusive gate that passes is not called a pass."""
         doubtful = self.exit_code == 0 and any(check.doubtful for check in self.checks)
         return VERDICTS[DOUBT if doubtful else self.exit_code]
-
-    @property
-    def regressions(self) -> tuple[ComparisonRow, ...]:
-        failed = {check.what for check in self.checks if check.fails_as_regression}
-        return tuple(row for row in (self.comparison.rows if self.comparison else ()) if _title(row) in failed)
 
 
 def judge_gate(
@@ -185,8 +180,8 @@ def judge_gate(
         comparison,
         strict,
         notes=() if comparison else notes_on(new.synthetic, new.golds),
-        steadiness=tuple(stable),
-        losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
+        stability=tuple(stable),
+        regressions=tuple(each for row, (before, name) in pairs for each in find_regressions(before, new, name, row)),
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
         decision=decide_sides(comparison, old, new, plan, worst=True, blamed=blamed) if comparison else None,
         changes=tuple(change_sentences(old.corpora, new.corpora)) if old else (),
@@ -256,9 +251,7 @@ def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
     for engine in engines:
         if engine.wavering:
             detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
-            yield GateCheck(
-                "steadiness", f"{engine.name}: same failures in every repeat", True, 4, detail, warning=True
-            )
+            yield GateCheck("stability", f"{engine.name}: same failures in every repeat", True, 4, detail, warning=True)
     single = {engine.name for engine in sides.old.engines} if sides.old and sides.old.repeats == 1 else ()
     for engine in engines:
         if engine.name in single and (engine.changed > 0.0 or engine.wavering):
@@ -266,7 +259,7 @@ def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
                 f"{engine.changed:.0%} of the rankings vary between repeats, but the baseline is a single run; make it "
                 f"from several runs of the unchanged engine: {sides.repeat_command}"
             )
-            yield GateCheck("steadiness", f"{engine.name}: baseline repeated", True, 4, detail, warning=True)
+            yield GateCheck("stability", f"{engine.name}: baseline repeated", True, 4, detail, warning=True)
 
 
 def _check_threshold(
@@ -280,7 +273,7 @@ def _check_threshold(
         exact = f"{row.mean:.3f}" if round(row.mean, 3) != round(threshold.bound, 3) else f"{row.mean:.6g}"
         detail = f"{exact}, {1 - plan.alpha:.0%} CI {row.interval.low:.2f} to {row.interval.high:.2f}"
         rule = f"{row.engine}: {labeled_measure(threshold.measure)} {threshold.sign} {threshold.bound:g}"
-        yield GateCheck("floor", rule, threshold.holds(row.mean), 1, detail)
+        yield GateCheck("threshold", rule, threshold.holds(row.mean), 1, detail)
 
 
 def _check_comparison(row: ComparisonRow, plan: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:

@@ -17,6 +17,8 @@ from assay.report.render.formatting import clip, count
 _CHECK_LINES = 4
 _WIDTH = 80
 _CHANGES_LENGTH = 150
+#: Queries in a table and in annotations; --json has all.
+_MAX_REGRESSIONS = 10
 
 
 def gate_summary(gate: Gate, show: str) -> Document:
@@ -24,7 +26,7 @@ def gate_summary(gate: Gate, show: str) -> Document:
 
     `show` is the command that shows a query.
     """
-    checks = [check for check in gate.checks if check.warning or not check.passed or check.kind == "floor"]
+    checks = [check for check in gate.checks if check.warning or not check.passed or check.kind == "threshold"]
     if gate.decision:  # the card has the comparisons
         checks = [check for check in checks if check.kind != "comparison"]
     # one failure of each exit code first, so that a missing engine and a regression are both printed
@@ -67,10 +69,10 @@ def _cut(text: str, length: int) -> str:
 def gate_document(gate: Gate, show: str = "") -> Document:
     """Show the checks, the comparison behind them, and the decision."""
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
-    blocks += regression_blocks(gate.losses)
+    blocks += regression_blocks(gate.regressions)
     if gate.comparison:
         blocks += [Heading("Comparison"), *comparison_blocks(gate.comparison)]
-    blocks += stability_blocks(gate.steadiness)
+    blocks += stability_blocks(gate.stability)
     doubtful = "; ".join(check.what for check in gate.checks if check.doubtful)
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
@@ -87,7 +89,7 @@ def trend_blocks(gate: Gate) -> list[Block]:
 def _gate_title(gate: Gate) -> str:
     if gate.exit_code == 0 and gate.verdict != VERDICTS[0]:
         return "assay gate: pass, inconclusive (exit 0)"
-    causes = {"comparison": "significant regression", "floor": "below a threshold", "counterpart": "engine missing"}
+    causes = {"comparison": "significant regression", "threshold": "below a threshold", "counterpart": "engine missing"}
     failed = [check for check in gate.checks if not check.passed and check.exit_code == gate.exit_code]
     reasons = dict.fromkeys(causes[check.kind] for check in failed if check.kind in causes and not check.doubtful)
     reason = f": {' and '.join(reasons)}" if reasons and gate.exit_code in (1, 5) else ""
@@ -134,7 +136,12 @@ def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
     if not regressions:
         return []
     rows = [
-        [r.intent, r.engine, f"{r.before:.3f}", f"{r.after:.3f}", f"{r.after - r.before:+.3f}"] for r in regressions
+        [r.intent, r.engine, f"{r.before:.3f}", f"{r.after:.3f}", f"{r.after - r.before:+.3f}"]
+        for r in largest_regressions(regressions)
     ]
     columns = ["Query", "Engine", f">{regressions[0].measure} before", ">Now", ">Change"]
     return [Heading("Largest regressions by query"), table(columns, rows)]
+
+
+def largest_regressions(regressions: Sequence[Regression]) -> list[Regression]:
+    return sorted(regressions, key=lambda found: -abs(found.after - found.before))[:_MAX_REGRESSIONS]

@@ -26,7 +26,13 @@ from assay.http import (
 from assay.redaction import Redactor
 from assay.report.comparison_text import card, comparison_blocks
 from assay.report.gate_checks import VERDICTS, Gate
-from assay.report.gate_document import check_table, regression_blocks, stability_blocks, trend_blocks
+from assay.report.gate_document import (
+    check_table,
+    largest_regressions,
+    regression_blocks,
+    stability_blocks,
+    trend_blocks,
+)
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table, block_markdown
 from assay.report.render.formatting import SHOWN, clip, escape_commands, strip_control
 
@@ -165,7 +171,7 @@ def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> lis
         if check.warning or not check.passed
     ]
     if any(check.fails_as_regression for check in gate.checks):
-        for loss in gate.losses:
+        for loss in largest_regressions(gate.regressions):
             text = f"{loss.engine} lost on {loss.intent}: {loss.measure} {loss.before:.3f} → {loss.after:.3f}"
             line = places.get((loss.gold, loss.query), AnnotationLine(None))
             annotations.append(Annotation("notice", "assay gate", text, line))
@@ -236,12 +242,12 @@ def gate_page(gate: Gate) -> GatePage:
         *(Paragraph(change) for change in gate.changes),
         *trend_blocks(gate),
         check_table(gate),
-        *regression_blocks(gate.losses),
+        *regression_blocks(gate.regressions),
     ]
     behind: list[Block] = []
     if gate.comparison:
         behind = [Heading("The comparison"), *comparison_blocks(gate.comparison)]
-    behind += [*stability_blocks(gate.steadiness), *(Paragraph(hint, "quiet") for hint in gate.hints)]
+    behind += [*stability_blocks(gate.stability), *(Paragraph(hint, "quiet") for hint in gate.hints)]
     return GatePage(gate.verdict, gate.exit_code, tuple(first), tuple(behind))
 
 

@@ -52,7 +52,7 @@ def publish(
     directory: Path,
     *,
     declared: Mapping[str, RetainedEngine] | None = None,
-    forget: bool = False,
+    drop_stale: bool = False,
     parquet: bool = False,
     page: PageOptions = _USUAL,
 ) -> WrittenRun:
@@ -60,13 +60,13 @@ def publish(
 
     Everything is computed before the first write, so a run that cannot be reported on replaces no earlier results.
     Engines in `declared` that did not run now (`--only`) take part with their earlier results, if these are comparable.
-    Other rows of earlier runs are kept as stale; `forget` drops them.
+    Other rows of earlier runs are kept as stale; `drop_stale` drops them.
     """
     with lock_directory(directory):
         before = read_earlier_run(directory)
         merged = merge_runs(before, made, declared or {})
         run, warnings = _with_plan(merged.run, plan)
-        earlier = () if forget else read_rows(directory) or ()
+        earlier = () if drop_stale else read_rows(directory) or ()
         scored = score_run(run, run.header.analysis_plan or plan)
         results = analyze_scored(scored)
         rows = carry_over(results.rows, earlier, comparability_of(run), merged.stale)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Unstable queries in a sentence; the JSON has all.
 _NAMED_QUERIES = 5
-#: Regressions of one comparison that are kept: fixing ten usually fixes the cause.
-_MAX_REGRESSIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,4 +286,4 @@ def find_regressions(old: QueryScores, new: QueryScores, name: str, row: Compari
         if sign * (was - now) > DEFAULT.tie
     ]
     regressions.sort(key=lambda found: (sign * (found.after - found.before), found.gold, found.query))
-    return tuple(regressions[:_MAX_REGRESSIONS])
+    return tuple(regressions)

@@ -127,13 +127,13 @@ class RerunService:
             after = _search(after_session, text, max(k, LIMITS.deep))
             seconds = time.perf_counter() - start
             trace = cast(ExplainingSession, after_session).explain(text, k, follow)
-        hits, gone = _rows(opened, before, after, known)
+        hits, removed = _rows(opened, before, after, known)
         return {
-            "schema": "assay/ask/1",
+            "schema": "assay/ask/2",
             "k": k,
             "hits": hits,
-            "gone": gone,
-            "followed": len(after),
+            "removed": removed,
+            "ranked": len(after),
             "value": None if known is None else _values(opened, prepared, known, before=before, after=after),
             "trace": waterfall_data(QueryTrace(engine.name, trace)),
             "seconds": seconds,  # of the second query, without indexing
@@ -183,12 +183,12 @@ def _rows(opened: CachedRun, before: _Hits, after: _Hits, known: JudgedQuery | N
         for rank, (hit, mark) in enumerate(zip(after, marker(after), strict=True), start=1)
     ]
     old_hits, new_ranks = before[:k], {old: new for new, old in moved.items()}
-    gone = [
+    removed = [
         _row(hit, mark, new_ranks.get(rank), rank)
         for rank, (hit, mark) in enumerate(zip(old_hits, marker(old_hits), strict=True), start=1)
         if new_ranks.get(rank, k + 1) > k
     ]
-    return rows[:k], gone
+    return rows[:k], removed
 
 
 def _no_marks(hits: Sequence[Hit]) -> Sequence[HitMark]:

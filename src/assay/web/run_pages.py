@@ -77,7 +77,7 @@ class Explorer:
         cards = [run_entry(found) for found in self._runs.scan()]
         cards.sort(key=lambda one: one["name"])
         cards.sort(key=lambda one: (one["made"], one["written"]), reverse=True)
-        return {"schema": "assay/runs/1", "folders": [str(root) for root in self._runs.roots], "runs": cards}
+        return {"schema": "assay/runs/2", "directories": [str(root) for root in self._runs.roots], "runs": cards}
 
     def run_page(self, request: WebRequest) -> bytes:
         opened = self._runs.open(request.parts["id"])

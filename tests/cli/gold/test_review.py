@@ -56,7 +56,7 @@ def test_from_votes_to_gold(shop, items, capsys):
     status = called(capsys, "review", "gold.yaml", "--status")
     assert status["states"]["agreed"] == 3
     made = called(capsys, "review", "gold.yaml", "--accept")
-    assert (made["added"], made["turned_down"], made["refused"], made["queries"]) == (2, 1, [], 4)
+    assert (made["added"], made["rejected"], made["refused"], made["queries"]) == (2, 1, [], 4)
     gold = load_gold("gold.yaml").golds[0]
     labels = {query.id: [(label.target, label.by, label.shown_by) for label in query.labels] for query in gold.queries}
     assert labels["tax-lookup"] == [("shop/tax.py:11-13", ("ada", "bob"), ("secret-engine",))]

@@ -51,7 +51,7 @@ def test_synth_as_json_names_the_files(repo, capsys):
     )
     data = json.loads(out)
     assert (code, err) == (0, "")
-    assert data["schema"] == "assay/gold-synth/1"
+    assert data["schema"] == "assay/gold-synth/2"
     assert [(one["kind"], one["queries"], one["file"]) for one in data["sets"]] == [
         ("symbol", 2, "there/symbol.yaml"),
         ("doc", 2, "there/doc.yaml"),

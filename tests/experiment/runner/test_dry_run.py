@@ -36,20 +36,20 @@ def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
     before = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     found = look(spec)
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == before
-    assert found.left.cells == 7
+    assert found.remaining.cells == 7
     assert "0 of 7 cells are cached; 7 remain (" in text_of(found)
 
 
-def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
+def test_what_is_there_is_told_and_uncached_engines_are_asked_again(spec):
     execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor())).results.finish()
     found = look(spec)
-    assert found.left.cells == 1
-    assert found.strangers == ("tool",)
+    assert found.remaining.cells == 1
+    assert found.uncached_engines == ("tool",)
     text = text_of(found)
     assert "6 of 7 cells are cached; 1 remain (" in text
     assert "changes of these engines cannot be detected: tool." in text
     assert "not needed" in text  # the candidates of engines whose answers are there
-    assert look(spec, fresh=True).left.cells == 7
+    assert look(spec, fresh=True).remaining.cells == 7
 
 
 def test_what_is_skipped_is_told_with_its_reason(spec):
@@ -63,6 +63,6 @@ def test_engines_that_are_timed_are_all_asked(spec):
     execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor()))
     found = look(replace(spec, jobs=None, times=True))
     assert found.timed
-    assert found.left.cells == 7
-    assert all(node.kept == 0 for node in found.tree.children)
+    assert found.remaining.cells == 7
+    assert all(node.cached == 0 for node in found.tree.children)
     assert "Times are measured" in text_of(found)

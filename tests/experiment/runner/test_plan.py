@@ -120,10 +120,10 @@ def test_the_tree_shows_what_is_shared_and_what_is_there(spec, plan, snapshots):
     before = plan_tree(plan, snapshots, cache)
     chunks = [node for node in before.children if node.name == "chunks"]
     assert sorted(node.engines for node in chunks) == [1, 9]
-    assert all(node.kept == 0 for node in chunks)
+    assert all(node.cached == 0 for node in chunks)
     execute_spec(spec, load_suite(spec), options=ExecutionOptions(executor=SerialExecutor()))
     after = plan_tree(plan, snapshots, cache)
-    assert all(node.kept == node.golds for node in _all(after))
+    assert all(node.cached == node.golds for node in _all(after))
 
 
 def _all(node):

@@ -88,7 +88,7 @@ def test_names_are_text_and_call_nobody():
 
 @pytest.mark.parametrize("limit", [65_536, 20_000, 3_000])
 def test_page_is_cut_between_rows_inside_the_limit_and_says_so(limit):
-    checks = tuple(GateCheck("floor", f"engine {n}: Hit@5 ≥ 0.9", False, 1, "é" * 200) for n in range(400))
+    checks = tuple(GateCheck("threshold", f"engine {n}: Hit@5 ≥ 0.9", False, 1, "é" * 200) for n in range(400))
     text = shown(Gate(checks, None, strict=False), limit)
     assert len(text.encode()) <= limit
     assert CUT in text

@@ -139,7 +139,7 @@ def test_engine_that_is_no_longer_declared_stays_as_a_stale_row(shop, tmp_path):
     text = (tmp_path / "RESULTS.md").read_text()
     assert "## Stale rows" in text
     assert f"| other | {UNDECLARED} | nDCG@10 |" in text
-    forgotten = publish(asked("base", "mine"), PLAN, tmp_path, forget=True)
+    forgotten = publish(asked("base", "mine"), PLAN, tmp_path, drop_stale=True)
     assert "other" not in states(forgotten.results.rows)
     assert "other" not in (tmp_path / "rows.json").read_text()
 

@@ -25,7 +25,7 @@ def test_asking_again_gives_what_the_run_has(client, runs):
     )
     assert [hit["path"] for hit in answer["hits"]] == [hit.path for hit in recorded.hits]
     assert all(hit["rank"] == hit["before"] for hit in answer["hits"])
-    assert (answer["gone"], answer["notes"]) == ([], [])
+    assert (answer["removed"], answer["notes"]) == ([], [])
     assert answer["value"]["before"] == answer["value"]["after"]
     assert answer["trace"]["stages"]
     assert answer["trace"]["candidates"]
@@ -35,8 +35,8 @@ def test_other_settings_move_ranks(client):
     plain = ask(client, query="tax", form="human").json
     answer = ask(client, query="tax", form="human", changes={"search.filter.min_score": 0.001}).json
     assert 0 < len(answer["hits"]) < len(plain["hits"])
-    assert len(answer["gone"]) == len(plain["hits"]) - len(answer["hits"])
-    assert all(hit["rank"] is None and hit["before"] is not None for hit in answer["gone"])
+    assert len(answer["removed"]) == len(plain["hits"]) - len(answer["hits"])
+    assert all(hit["rank"] is None and hit["before"] is not None for hit in answer["removed"])
 
 
 def test_words_of_ones_own_are_asked_and_nothing_is_claimed_of_them(client):

@@ -143,10 +143,10 @@ function rerunResult(answer, query, changeCount) {
   ];
 }
 
-function movementSummary({ hits, gone, k }, changeCount) {
+function movementSummary({ hits, removed, k }, changeCount) {
   const up = hits.filter((hit) => hit.before === null || hit.rank < hit.before).length;
   const isLower = ({ rank, before }) => before !== null && (rank === null || rank > before);
-  const down = [...hits, ...gone].filter(isLower).length;
+  const down = [...hits, ...removed].filter(isLower).length;
   if (up || down) return `${up} up, ${down} down among the first ${k}. `;
   return changeCount ? "The first results are unchanged. " : "Identical to the run's settings. ";
 }
@@ -163,8 +163,8 @@ function valueChange({ measure, before, after, higher }) {
 }
 
 /** Draw the new ranking, followed by the hits that left it. */
-function movesTable({ hits, gone, k, followed }, query) {
-  const rankText = (rank) => (rank === null ? `> ${followed}` : String(rank));
+function movesTable({ hits, removed, k, ranked }, query) {
+  const rankText = (rank) => (rank === null ? `> ${ranked}` : String(rank));
   const isOut = ({ rank }) => rank === null || rank > k;
   const rose = ({ rank, before }) => (rank === null || before === null ? null : before - rank);
   return table({
@@ -176,7 +176,7 @@ function movesTable({ hits, gone, k, followed }, query) {
       headColumn("place", "Result", spanText, { cell: (hit) => resultCell(hit, query) }),
       numberColumn("score", "Score", (hit) => hit.score),
     ],
-    rows: [...hits, ...gone],
+    rows: [...hits, ...removed],
     rowProps: (hit) => ({ class: [hit.target !== null && "answer", isOut(hit) && "left"].filter(Boolean).join(" ") }),
     empty: "No results.",
   });
@@ -184,7 +184,7 @@ function movesTable({ hits, gone, k, followed }, query) {
 
 function moveText({ rank, before }) {
   if (before === null) return "▲ new";
-  if (rank === null) return "▼ gone";
+  if (rank === null) return "▼ removed";
   return before === rank ? "=" : `${before > rank ? "▲" : "▼"} ${Math.abs(before - rank)}`;
 }
 

@@ -23,8 +23,8 @@ async function openList() {
       const found = await askServer("/api/runs");
       if (JSON.stringify(found) === shown) return;
       shown = JSON.stringify(found);
-      const { runs, folders } = found;
-      const names = folders.map((name, index) => [index ? ", " : null, h("code", name)]);
+      const { runs, directories } = found;
+      const names = directories.map((name, index) => [index ? ", " : null, h("code", name)]);
       fill(directories, counted(runs.length, "run"), " in and below ", names);
       selection.keep(runs);
       fill(list, runs.length ? runTable(runs, selection) : noRuns());

@@ -176,10 +176,10 @@ def _accept(args: Namespace, workspace: ReviewWorkspace) -> None:
     states = Counter(status.state for status in _read_statuses(args, workspace))
     left = {name: states[name] for name in ("open", "waiting", "disputed")}
     data = {
-        "schema": "assay/gold-review-accept/1",
+        "schema": "assay/gold-review-accept/2",
         "file": str(workspace.path),
         "added": accepted.added,
-        "turned_down": len(accepted.taken) - accepted.added,
+        "rejected": len(accepted.taken) - accepted.added,
         "items": {status.item.id: status.value for status in accepted.taken},
         "refused": [{"item": r.item, "query": r.query, "reason": r.reason} for r in accepted.refused],
         "queries": len(accepted.gold.queries) if accepted.gold else 0,

@@ -158,7 +158,7 @@ def synth_command(args: Namespace) -> None:
         Paragraph(f"{directory}/ has a .gitignore and an .assayignore: Git and searches ignore it.", "quiet"),
         f"Then: assay run --gold {directory}",
     )
-    data = {"schema": "assay/gold-synth/1", "folder": str(directory), "sets": rows, "notes": list(sets.notes)}
+    data = {"schema": "assay/gold-synth/2", "directory": str(directory), "sets": rows, "notes": list(sets.notes)}
     emit_blocks(args, "Synthetic gold sets", blocks, data)
 
 
