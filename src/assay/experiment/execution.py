@@ -15,7 +15,7 @@ from assay.engines import as_engine
 from assay.engines.base import Engine
 from assay.errors import EngineError, InputError
 from assay.experiment.cell_cache import CellId, CellResult, CorpusSnapshot, ResultCache, relabel
-from assay.experiment.corpora import Missing, PreparedGold, load_suite, phrased_queries
+from assay.experiment.corpora import Missing, load_suite, phrased_queries
 from assay.experiment.executors import (
     Executor,
     FuturesAdapter,
@@ -200,79 +200,116 @@ def execute(
 ) -> PlanResult:
     """Return the results of cells, from the cache or by running engines.
 
-    All corpora are surveyed before any engine starts. A timed plan runs in this process on pinned processors, and its
-    tasks report progress query by query.
+    All corpora are surveyed before any engine starts.
     """
-    report = progress or ignore_progress
-    timed = plan.timing is not None
-    # Engines of a timed plan report every query; tasks in workers only report their cells.
-    measure_task, report_cells = (partial(measure, report=report), ignore_progress) if timed else (measure, report)
     golds = {cell.gold for cell in cells}
     suite = Suite(tuple(gold for gold in plan.suite.golds if gold.name in golds))
+    run_cells = _execute_timed if plan.timing else _execute_untimed
+    return run_cells(plan, suite, cells, options, progress or ignore_progress)
+
+
+def _execute_timed(
+    plan: RunPlan, suite: Suite, cells: Sequence[CellId], options: ExecutionOptions, report: ProgressCallback
+) -> PlanResult:
+    """Run engines in this process on pinned processors; they report progress query by query."""
     cache = options.cache or plan.open_cache(options)
-    with _executor(plan, options) as executor:
-        snapshots, prepared = _survey(plan, suite, executor, report)
-        if any(map(sealed_queries, suite.golds)):
-            log_access(suite, "run", list(plan.engines))
-        register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
-        tables: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
-        with plan.conditions() as conditions:
-            keys = {cell: plan.key(cell, snapshots[cell.gold], conditions) for cell in cells} if cache else {}
-            found = {cell: cache.read(key) for cell, key in keys.items()} if cache else {}
-            results = {cell: _share_lines(relabel(hit, cell), tables[cell.gold]) for cell, hit in found.items() if hit}
-            pending = plan.pending(cells, results)
-            cached = frozenset(results).difference(pending)
-            report_cells(Progress("", "", len(cached), len(cells), "cells"))
-            tasks = plan.tasks(pending, snapshots, executor.width, prepared)
-            if cache and executor.shares_disk:
-                directory = cache.directory.absolute()
-                tasks = [replace(t, cache=directory, keys={c.engine: keys[c] for c in t.cells}) for t in tasks]
-            lost = partial(_crashed_cells, plan, snapshots)
-            for task, measured in iter_results(executor, measure_task, tasks, on_lost=lost):
-                for cell in task.cells:
-                    result = measured[cell.engine]
-                    if cache and not cache.is_stored(keys[cell]):
-                        cache.write(keys[cell], result)
-                    results[cell] = _share_lines(result, tables[cell.gold])
-                report_cells(Progress("", task.access.gold.name, len(results), len(cells), "cells"))
-        reason = IN_TURN if executor.width == 1 else SIDE_BY_SIDE
-    return PlanResult(snapshots, {cell: results[cell] for cell in cells}, cached, reason, conditions, timed, cache)
+    prepared = {access.gold.name: prepare_corpus(access) for access in _accesses(plan, suite, report)}
+    snapshots = {name: take_snapshot(opened) for name, opened in prepared.items()}
+    _protect_queries_and_secrets(plan, suite)
+    with plan.conditions() as conditions:
+        results = _Results(plan, cells, snapshots, cache, conditions)
+        for task in plan.tasks(results.pending, snapshots, 1, prepared):
+            results.add(measure(task, report), task)
+    return results.combine(IN_TURN)
+
+
+def _execute_untimed(
+    plan: RunPlan, suite: Suite, cells: Sequence[CellId], options: ExecutionOptions, report: ProgressCallback
+) -> PlanResult:
+    """Run engines on the workers of an executor; their tasks report cells."""
+    cache = options.cache or plan.open_cache(options)
+    with _executor(plan, options) as executor, plan.conditions() as conditions:
+        surveyed = {a.gold.name: s for a, s in iter_results(executor, survey, _accesses(plan, suite, report))}
+        snapshots = {gold.name: surveyed[gold.name] for gold in suite.golds}
+        _protect_queries_and_secrets(plan, suite)
+        results = _Results(plan, cells, snapshots, cache, conditions)
+        report(Progress("", "", len(results.cached), len(cells), "cells"))
+        tasks = plan.tasks(results.pending, snapshots, executor.width)
+        if cache and executor.shares_disk:
+            # Workers on this disk cache their cells at once, so that a kill costs only those in progress; this process
+            # caches the cells of all others.
+            directory = cache.directory.absolute()
+            tasks = [replace(t, cache=directory, keys={c.engine: results.keys[c] for c in t.cells}) for t in tasks]
+        for task, measured in iter_results(executor, measure, tasks, on_lost=partial(_crashed_cells, plan, snapshots)):
+            results.add(measured, task)
+            report(Progress("", task.access.gold.name, len(results.cells), len(cells), "cells"))
+        return results.combine(IN_TURN if executor.width == 1 else SIDE_BY_SIDE)
+
+
+def _accesses(plan: RunPlan, suite: Suite, report: ProgressCallback) -> Iterator[CorpusAccess]:
+    for number, gold in enumerate(suite.golds):
+        report(Progress("", gold.name, number, len(suite.golds), "corpus"))
+        yield plan.access(gold)
+
+
+def _protect_queries_and_secrets(plan: RunPlan, suite: Suite) -> None:
+    """Log the access to sealed queries, and redact the secrets of engines from now on."""
+    if any(map(sealed_queries, suite.golds)):
+        log_access(suite, "run", list(plan.engines))
+    register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
 
 
 @contextmanager
 def _executor(plan: RunPlan, options: ExecutionOptions) -> Iterator[Executor]:
-    if options.executor is not None and not plan.timing:
+    if options.executor is not None:
         yield options.executor  # closed by its owner
         return
-    executor: Executor = SerialExecutor() if plan.timing or plan.jobs == 1 else ProcessExecutor(plan.jobs or 0)
+    executor: Executor = SerialExecutor() if plan.jobs == 1 else ProcessExecutor(plan.jobs or 0)
     try:
         yield executor
     finally:
         executor.close()
 
 
-def _survey(
-    plan: RunPlan, suite: Suite, executor: Executor, report: ProgressCallback
-) -> tuple[dict[str, CorpusSnapshot], dict[str, PreparedGold]]:
-    """Return a snapshot of the corpus of every gold set; in a timed run, also the prepared corpora, which it reuses."""
+class _Results:
+    """Results of the cells of a plan: first those in the cache, then those that tasks compute."""
 
-    def accesses() -> Iterator[CorpusAccess]:
-        for number, gold in enumerate(suite.golds):
-            report(Progress("", gold.name, number, len(suite.golds), "corpus"))
-            yield plan.access(gold)
+    def __init__(
+        self,
+        plan: RunPlan,
+        cells: Sequence[CellId],
+        snapshots: Mapping[str, CorpusSnapshot],
+        cache: ResultCache | None,
+        conditions: Mapping[str, object],
+    ) -> None:
+        self._order, self._snapshots, self._cache, self._conditions = cells, snapshots, cache, conditions
+        self._timed = plan.timing is not None
+        self._tables: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
+        self.keys = {cell: plan.key(cell, snapshots[cell.gold], conditions) for cell in cells} if cache else {}
+        found = {cell: cache.read(key) for cell, key in self.keys.items()} if cache else {}
+        self.cells = {cell: self._share_lines(relabel(hit, cell), cell) for cell, hit in found.items() if hit}
+        self.pending = plan.pending(cells, self.cells)
+        self.cached = frozenset(self.cells).difference(self.pending)
 
-    if plan.timing:
-        prepared = {access.gold.name: prepare_corpus(access) for access in accesses()}
-        return {name: take_snapshot(opened) for name, opened in prepared.items()}, prepared
-    snapshots = {access.gold.name: snapshot for access, snapshot in iter_results(executor, survey, accesses())}
-    return {gold.name: snapshots[gold.name] for gold in suite.golds}, {}
+    def add(self, measured: Mapping[str, CellResult], task: CellTask) -> None:
+        for cell in task.cells:
+            result = measured[cell.engine]
+            if self._cache and not self._cache.is_stored(self.keys[cell]):
+                self._cache.write(self.keys[cell], result)
+            self.cells[cell] = self._share_lines(result, cell)
 
+    def combine(self, reason: str) -> PlanResult:
+        ordered = {cell: self.cells[cell] for cell in self._order}
+        return PlanResult(
+            self._snapshots, ordered, self.cached, reason, self._conditions, timed=self._timed, cache=self._cache
+        )
 
-def _share_lines(result: CellResult, table: dict[str, tuple[int, ...]]) -> CellResult:
-    """Move the line sizes of a result into the table of its gold set: thousands of cells name the same files."""
-    for path, sizes in result.lines.items():
-        table.setdefault(path, sizes)
-    return replace(result, lines=table)
+    def _share_lines(self, result: CellResult, cell: CellId) -> CellResult:
+        """Move the line sizes of a result into the table of its gold set: thousands of cells name the same files."""
+        table = self._tables[cell.gold]
+        for path, sizes in result.lines.items():
+            table.setdefault(path, sizes)
+        return replace(result, lines=table)
 
 
 #: Names no worker, because results do not depend on the worker.

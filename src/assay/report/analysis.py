@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -90,8 +90,73 @@ def analyze(run: Run, plan: AnalysisPlan) -> Results:
 
 def analyze_scored(scored: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
-    with forked(partial(_details, scored, worst=worst)) as details:
-        return _analyze(scored, details)
+    with forked(partial(_details, scored, worst=worst)) as details:  # while this process compares the engines
+        run, plan = scored.run, scored.plan
+        scores = pick(scored.scores, measures=plan.measures)
+        failed = failed_engines(run)
+        comparison = compare_with_baseline(scores, plan, judged_engines(run, plan), failed, pairwise=scored.pairwise)
+        comparison = replace(
+            mark_identical(comparison, scored.scorer), notes=(*absent_notes(run, plan), *comparison.notes)
+        )
+        units = [scored.scores.units[i] for i in scored.headline]
+        gains = score_gains(scores, scored.primary)
+        leader, challenger = choose_leader(run, plan, gains), choose_challenger(run, plan, gains)
+        tied = ties(scored.scorer, [parse_measure(scored.primary)], np.random.default_rng(plan.seed))
+        headline = {(unit.gold, unit.query, unit.form) for unit in units}
+        summaries = tuple(_summary(engine, tie, headline) for engine, tie in zip(run.engines, tied, strict=True))
+        mismatches = path_mismatches(run)
+        diagnostics = find_diagnostics(scored)
+        synthetic = synthetic_sets(run)
+        suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
+        silent = [
+            engine.name
+            for engine in run.engines
+            if engine.role == "candidate" and engine.name not in failed and not any(r.hits for r in engine.rankings)
+        ]
+        warnings = run_warnings(scored, challenger, silent, summaries, mismatches, diagnostics)
+        spending = measure_costs(run)
+        return Results(
+            suite=suite,
+            k=run.k,
+            queries=len(units),
+            repositories=len({unit.repository for unit in units}),
+            forms=forms_of(scored.scores.units),
+            headline=headline_phrasings([unit.form for unit in units], plan.primary),
+            measures=plan.measures,
+            leader=leader,
+            challenger=challenger,
+            comparison=comparison,
+            engines=summaries,
+            reading=reading_of(scored, comparison, leader),
+            slices=_slices(scored, challenger),
+            warnings=warnings,
+            notes=(*corpus_notes(run), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
+            header=run.header,
+            spending=spending,
+            conditions=timing_conditions(run),
+            failed_queries=query_failures(run),
+            contract_violations=contract_violations(run),
+            path_mismatches=mismatches,
+            stderr=stderr_tails(run),
+            synthetic=synthetic,
+            rows=make_rows(scored, comparison),
+            diagnostics=diagnostics,
+            tables=plan.tables,
+            numbers=table_numbers(plan.tables, scored, comparison) if plan.tables else {},
+            decision=decide(
+                comparison,
+                challenger,
+                _decided_engines(scored, comparison, spending),
+                suite=suite,
+                losses=find_losses(scored.scores, challenger, plan.baseline, scored.primary),
+                failures={summary.name: (summary.failed, summary.asked) for summary in summaries},
+                silent=silent,
+                warnings=warnings,
+                report=HTML,
+                drafts=count_drafts(scored),
+            ),
+            **details(),
+        )
 
 
 def _details(scored: ScoredRun, *, worst: bool) -> dict[str, Any]:
@@ -105,73 +170,6 @@ def _details(scored: ScoredRun, *, worst: bool) -> dict[str, Any]:
         "ranks": tuple(_ranks(scored, name) for name in names),
         "low_scores": tuple(low for name in names for low in _low_scores(scored, name)) if worst else (),
     }
-
-
-def _analyze(scored: ScoredRun, details: Callable[[], dict[str, Any]]) -> Results:
-    run, plan = scored.run, scored.plan
-    scores = pick(scored.scores, measures=plan.measures)
-    failed = failed_engines(run)
-    comparison = compare_with_baseline(scores, plan, judged_engines(run, plan), failed, pairwise=scored.pairwise)
-    comparison = replace(mark_identical(comparison, scored.scorer), notes=(*absent_notes(run, plan), *comparison.notes))
-    units = [scored.scores.units[i] for i in scored.headline]
-    gains = score_gains(scores, scored.primary)
-    leader, challenger = choose_leader(run, plan, gains), choose_challenger(run, plan, gains)
-    tied = ties(scored.scorer, [parse_measure(scored.primary)], np.random.default_rng(plan.seed))
-    headline = {(unit.gold, unit.query, unit.form) for unit in units}
-    summaries = tuple(_summary(engine, tie, headline) for engine, tie in zip(run.engines, tied, strict=True))
-    mismatches = path_mismatches(run)
-    diagnostics = find_diagnostics(scored)
-    synthetic = synthetic_sets(run)
-    suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
-    silent = [
-        engine.name
-        for engine in run.engines
-        if engine.role == "candidate" and engine.name not in failed and not any(r.hits for r in engine.rankings)
-    ]
-    warnings = run_warnings(scored, challenger, silent, summaries, mismatches, diagnostics)
-    spending = measure_costs(run)
-    return Results(
-        suite=suite,
-        k=run.k,
-        queries=len(units),
-        repositories=len({unit.repository for unit in units}),
-        forms=forms_of(scored.scores.units),
-        headline=headline_phrasings([unit.form for unit in units], plan.primary),
-        measures=plan.measures,
-        leader=leader,
-        challenger=challenger,
-        comparison=comparison,
-        engines=summaries,
-        reading=reading_of(scored, comparison, leader),
-        slices=_slices(scored, challenger),
-        warnings=warnings,
-        notes=(*corpus_notes(run), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
-        header=run.header,
-        spending=spending,
-        conditions=timing_conditions(run),
-        failed_queries=query_failures(run),
-        contract_violations=contract_violations(run),
-        path_mismatches=mismatches,
-        stderr=stderr_tails(run),
-        synthetic=synthetic,
-        rows=make_rows(scored, comparison),
-        diagnostics=diagnostics,
-        tables=plan.tables,
-        numbers=table_numbers(plan.tables, scored, comparison) if plan.tables else {},
-        decision=decide(
-            comparison,
-            challenger,
-            _decided_engines(scored, comparison, spending),
-            suite=suite,
-            losses=find_losses(scored.scores, challenger, plan.baseline, scored.primary),
-            failures={summary.name: (summary.failed, summary.asked) for summary in summaries},
-            silent=silent,
-            warnings=warnings,
-            report=HTML,
-            drafts=count_drafts(scored),
-        ),
-        **details(),
-    )
 
 
 def _decided_engines(
