@@ -143,7 +143,7 @@ def show_command(args: Namespace) -> None:
             for entry, kind in usage
         ],
     }
-    emit_blocks(args, f"The cache at {data['folder']}", _cache_blocks(data), data)
+    emit_blocks(args, f"The cache at {data['directory']}", _cache_blocks(data), data)
 
 
 def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
