@@ -234,7 +234,7 @@ def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
     more = f" and {len(names) - _NAMED_SETS} more" if len(names) > _NAMED_SETS else ""
     return (
         f"{which} synthetic ({', '.join(names[:_NAMED_SETS])}{more}): queries generated from code, not written by "
-        "people. They compare engines, but do not show how well an engine answers real queries.",
+        "people. They can rank engines, but do not predict scores on real queries.",
     )
 
 
