@@ -114,7 +114,7 @@ def test_back_from_a_query_far_down_leads_to_its_row(browser: Tab, long_page: Pa
 @pytest.mark.nightly
 def test_a_page_without_rankings_says_so(browser: Tab, long_page: Path) -> None:
     tab = _open(browser, long_page, "#/query/set-0/q0000/human")
-    assert "The rankings are not in this file: assay report DIR" in tab.text(".query-rankings")
+    assert "This file has no rankings: assay report DIR" in tab.text(".query-rankings")
     assert len(tab.all(".query-scores tbody tr")) == ENGINES
     assert tab.console_errors() == []
 

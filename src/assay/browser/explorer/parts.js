@@ -46,9 +46,9 @@ export function spanNodes(span) {
 
 const COMMAND = "`assay report ";
 const RESTORE_HINTS = {
-  rankings: "The rankings are not in this file: `assay report DIR` adds them.",
-  sources: "No source is in this file: `assay report DIR` adds it if the code is unchanged since the run.",
-  traces: "No trace is in this file: `assay report DIR --traces 40` reruns the builtin engine to add some.",
+  rankings: "This file has no rankings: `assay report DIR` adds them.",
+  sources: "This file has no source: `assay report DIR` adds it if the code is unchanged since the run.",
+  traces: "This file has no traces: `assay report DIR --traces 40` reruns the builtin engine to add some.",
 };
 
 /** Render why a data block is not in the page and which command adds it. */

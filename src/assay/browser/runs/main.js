@@ -81,7 +81,7 @@ function noRuns() {
 
 function runColumns(selection) {
   return [
-    textColumn("pick", "Pick", () => null, {
+    textColumn("pick", "Select", () => null, {
       fixed: true,
       text: () => "",
       cell: (run) => (run.error ? null : selection.checkbox(run)),

@@ -78,7 +78,7 @@ function keepInView(section, change) {
 }
 
 function displacedContent(data, rankings) {
-  if (!rankings) return note("The rankings are not in this file.");
+  if (!rankings) return note("This file has no rankings.");
   const displaced = findDisplacements(data, rankings);
   const names = rankedNames(data).filter((name) => displaced.has(name));
   if (!names.length) return note("No adversary outranked a target.");
