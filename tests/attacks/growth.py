@@ -32,7 +32,7 @@ from assay.corpus.file_types import detect_type
 from assay.search.analysis import analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
-from assay.syntax.parsing import GRAMMARS, grammar_name, load_grammar
+from assay.syntax.parsing import GRAMMARS, PARSING, grammar_name, load_grammar, parse
 from tests.search.samples import SAMPLES
 
 KINDS: Final = ("tokens", "nesting", "line", "random")
@@ -44,7 +44,11 @@ PATIENCE: Final = 2
 _ALWAYS: Final = frozenset({repr("$"), repr("$ a "), "words", "letters", "code", "tokens 0"})
 _SIGNS: Final = "()[]{}<>;:,.=+-*/!?&|^%$#@'\"\\ \n"
 #: Parts of names in the samples, not of keywords.
-_NAMES: Final = re.compile(r"tem|otal|rice|idth|creen|oney|ents|plus|asket|art\b|dd\b")
+_NAMES: Final = re.compile(r"[Ii]tem|otal|rice|idth|creen|oney|ents|plus|asket|art\b|dd\b")
+#: What may only be at the beginning of a file.
+_FIRST: Final = re.compile(
+    r"<\?php\n|^package .*\n\nimport java.time.LocalDate\n|import 'dart:math';|module Money where"
+)
 
 
 class Input(NamedTuple):
@@ -70,17 +74,19 @@ def sample_path(grammar: str) -> str:
 
 def ordinary(grammar: str, size: int) -> str:
     """Return ordinary code: the sample with other names and numbers, again and again."""
-    sample = SAMPLES[sample_path(grammar)]
+    sample = SAMPLES[sample_path(grammar)].removesuffix("\nreturn M\n")
     parts, total, number = [], 0, 0
     while total < size:
         number += 1
         digest = hashlib.sha256(str(number).encode()).hexdigest()  # so that it compresses like code
-        part = _NAMES.sub(rf"\g<0>{digest[:32]}", sample).replace("10", str(number))
-        parts.append(part.replace("<?php\n", "") if number > 1 else part)
+        part = _NAMES.sub(rf"\g<0>{digest[:32]}", _FIRST.sub("", sample) if number > 1 else sample)
+        part = part.replace("10", str(number))
+        parts.append(part)
         total += len(part)
-    if grammar == "json":
-        return "[" + ",".join(parts) + "]"
-    return "\n".join(parts)
+    code = "[" + ",".join(parts) + "]" if grammar == "json" else "\n".join(parts)
+    if not isinstance(tree := parse(code.encode(), grammar, PARSING), str) and not tree.root_node.has_error:
+        return code
+    raise ValueError(f"the parser rejects the ordinary code of {grammar}")
 
 
 def tokens_of(grammar: str) -> list[str]:

@@ -176,14 +176,29 @@ def test_too_many_errors_depend_on_the_size_of_the_source() -> None:
     assert parse_outline(malformed, "ruby").problem == "too many syntax errors"
 
 
-def test_head_of_a_malformed_source_decides_whether_it_is_parsed() -> None:
+def test_head_of_a_source_decides_whether_it_is_parsed() -> None:
     draw = random.Random(1)
     noise = "".join(chr(32 + byte % 95) if byte % 20 else "\n" for byte in draw.randbytes(100_000))
     code = "package a\n" + "".join(f"func f() {{ g({draw.getrandbits(99)}) }}\n" for _ in range(2_000))
-    no_time = ParsingLimits(seconds=0, seconds_per_byte=0)
-    assert parse_outline(noise, "go", no_time).problem == "too many syntax errors"
-    assert parse_outline(code + "(" * 20, "go", no_time).problem == TIMED_OUT, "the head is code"
+    only_head = ParsingLimits(tangle=10**12)
+    assert parse_outline(noise, "go", only_head).problem == "too many syntax errors"
+    casts = "".join(f"(a{number}) double" for number in range(2_000))
+    assert parse_outline(casts, "java", only_head).problem == "too many syntax errors", "all brackets match"
+    signs = "".join(f"~ a{number} " for number in range(4_000))
+    assert parse_outline(signs, "javascript", only_head).problem == "too many syntax errors", "one large error"
     assert len(parse_outline(code + "(" * 20, "go").definitions) == 2_000
+
+
+@pytest.mark.parametrize(
+    ("grammar", "form"),
+    [("json", "[{}]"), ("javascript", "var t = [{}];"), ("c", "int t[] = {{{}}};"), ("php", "<?php $t = [{}];")],
+)
+@pytest.mark.parametrize("comma", [",", ", ", ",\n"])
+def test_long_table_is_parsed(grammar: str, form: str, comma: str) -> None:
+    text = form.format(comma.join(str(number * 7_919 % 9_973) for number in range(9_000)))
+    assert parse_outline(text, grammar).problem is None
+    words = form.format(comma.join(f'"word{number * 7_919 % 9_973}"' for number in range(9_000)))
+    assert parse_outline(words, grammar).problem is None
 
 
 def test_head_that_ends_in_a_comment_is_not_taken_for_noise() -> None:

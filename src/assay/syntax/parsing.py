@@ -112,10 +112,14 @@ class ParsingLimits:
     #: A query takes 20 ns for each; code has up to 6,000,000, or 22 per byte.
     tangle: int = 8_000_000
     tangle_per_byte: int = 20
-    #: Bytes of a malformed source that are parsed first, because recovery takes most of the time, and the errors that
-    #: end it there; code has up to 4, and random lines have 40 to 860.
+    #: Bytes of a long source that are parsed first, because recovery takes most of the time, and the errors that end it
+    #: there. Of 2,100 files, code has up to 27, templates 137; tokens that make the Java grammar slow have 300.
     head: int = 4_096
-    head_errors: int = 64
+    head_errors: int = 200
+    #: The same for malformed sources (up to 4; random lines 40 to 860), and the maximum sum of squared child counts (up
+    #: to 114,000; tokens that make the JavaScript grammar slow have 360,000).
+    malformed_errors: int = 64
+    malformed_tangle: int = 250_000
     start: int = 1_000  # levels at which matches begin; a query takes time with the levels above each match
     depth: int = 30_000  # maximum levels of a tree; above 32,767 the time of a query grows with their square
     open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
@@ -140,17 +144,26 @@ TOO_MANY_ERRORS: Final = "too many syntax errors"
 
 
 def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
-    """Parse a source; return the problem if it reached the limit of reads or time.
+    """Parse a source; return the problem if it has too many errors or reached the limit of reads or time."""
+    if 4 * limits.head < len(source):
+        head = _parse_in_pieces(_complete(source[: limits.head]), grammar, limits)
+        if isinstance(head, str):
+            return head
+        nodes, malformed = list(_nodes_with_errors(head)), is_malformed(source, grammar)
+        errors = sum(node.is_error or node.is_missing for node in nodes)
+        if errors > (limits.malformed_errors if malformed else limits.head_errors):
+            return TOO_MANY_ERRORS
+        if malformed and sum(node.child_count**2 for node in nodes) > limits.malformed_tangle:
+            return TOO_MANY_ERRORS
+    return _parse_in_pieces(source, grammar, limits)
 
-    The source is fed in pieces, and feeding stops at the time limit, because the parser's `progress_callback` crashes
-    py-tree-sitter 0.26 before Python 3.14. A source of a single piece has no time limit.
+
+def _parse_in_pieces(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
+    """Feed the parser in pieces until the time limit; a source of a single piece has none.
+
+    The parser's `progress_callback` crashes py-tree-sitter 0.26 before Python 3.14.
     """
     parser = load_grammar(grammar).parser
-    if 4 * limits.head < len(source) and is_malformed(source, grammar):
-        with _PARSING:
-            head = parser.parse(_without_open_end(source[: limits.head]))
-        if sum(node.is_error or node.is_missing for node in _nodes_with_errors(head)) > limits.head_errors:
-            return TOO_MANY_ERRORS
     parsing, late, reads = True, "", limits.reads * (len(source) // limits.piece + 5)
 
     def feed(offset: int, _point: Point) -> bytes | bytearray:
@@ -173,15 +186,23 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | str:
     return late or tree
 
 
-def _without_open_end(head: bytes) -> bytes:
-    """Cut off a comment or text that the end of a head leaves open, such as a long comment on a class."""
+def _complete(head: bytes) -> bytes:
+    """Cut off what the end of a head leaves open, and close brackets, so that a long table has no errors."""
     for opening, closing in ((b"/*", b"*/"), (b"<!--", b"-->"), (b"{-", b"-}")):
         if (start := head.rfind(opening)) > head.rfind(closing):
             head = head[:start]
-    for quotes in (b'"""', b"'''", b"`"):
+    for quotes in (b'"""', b"'''", b"`", b'"'):
         if head.count(quotes) % 2:
             head = head[: head.rfind(quotes)]
-    return head
+    head = head[: max(map(head.rfind, (b",", b";", b"\n")))].rstrip(b", \r\n\t")
+    expected: list[int] = []
+    for bracket in head.translate(None, _NO_BRACKETS):
+        if bracket in _OPENING:
+            expected.append(_CLOSING[_OPENING.index(bracket)])
+        elif bracket in expected:
+            while expected.pop() != bracket:
+                pass
+    return head + bytes(reversed(expected))
 
 
 def tree_problem(tree: Tree, limits: ParsingLimits) -> str | None:
