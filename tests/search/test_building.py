@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -32,14 +33,13 @@ _CONFIG = IndexConfig()
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let it fork: where tests run side by side, their runner has a thread of its own."""
-    monkeypatch.setattr("threading.active_count", lambda: 1)
+    monkeypatch.setattr("threading.enumerate", lambda: [threading.current_thread()])
 
 
 @pytest.fixture
 def corpus(corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     monkeypatch.setattr(building, "SHARE_BYTES", 10)
     monkeypatch.setattr(building, "BATCH_BYTES", 100)
-    monkeypatch.setattr("threading.active_count", lambda: 1)  # xdist has a thread that holds no lock of ours
     return corpus_of({f"{n}.py": f"def cart_{n}():\n    return {n}\n" * (n + 1) for n in range(9)})
 
 

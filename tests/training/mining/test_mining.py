@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
@@ -205,7 +206,7 @@ def test_repository_that_fails_is_reported_and_tried_again(repositories, tmp_pat
 @pytest.fixture
 def forks(monkeypatch):
     """Fork though other tests may have left idle threads here; else tasks run, and crash, in this very process."""
-    monkeypatch.setattr("assay.processes.forks.threading.active_count", lambda: 1)
+    monkeypatch.setattr("threading.enumerate", lambda: [threading.current_thread()])
 
 
 @pytest.mark.usefixtures("forks")
