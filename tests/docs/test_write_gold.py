@@ -53,7 +53,7 @@ def test_first_hour_says_what_the_page_says(ran):
     assert kappa is not None
     assert f"κ = {float(kappa[1]):.2f}" in page
     assert "29 items added to the set, 14 rejected" in said
-    assert "29 proposals become gold, 14 do not" in page
+    assert "29 proposals enter the gold set; 14 do not" in page
     assert "0 errors" in said
     assert "One label is enough to reverse the order" in said
 
