@@ -33,7 +33,7 @@ def peers() -> str:
     for title, text in _TABLES.items():
         parts += [f"### {title}", text, _table(title)]
     karta = _KARTA.format(table=_table("Karta's sweep"))
-    return "\n\n".join([*parts, _NOT_MEASURED, karta, _EFFORTS, _LINTED, _SHORT]) + "\n"
+    return "\n\n".join([*parts, _NOT_MEASURED, _PROBE, karta, _EFFORTS, _LINTED, _SHORT]) + "\n"
 
 
 def _table(section: str) -> str:
@@ -85,6 +85,28 @@ _NOT_MEASURED = """\
 `builtin by CLI` includes the start of a Python process per query. `ripgrep-keywords` is the engine `keywords` with
 words counted by ripgrep, an option of earlier versions. `benchmarks/RESULTS.md` has all figures, also those of other
 adapters with the same rankings."""
+
+_PROBE = """\
+### probe
+
+Measured separately on 2026-11-19, with the engine of that day: `probe-code 0.6.0` (npm `@probelabs/probe` 0.6.0-rc325)
+with its preset, on the same 98 queries of five repositories. Scope: these repositories only. Each repository was a run
+of its own; the table has the means over all queries, by file, and the differences from `builtin` by `assay compare` of
+the values per query, clustered by repository. The machine was busy, so no times are given.
+
+| engine | nDCG@10 | difference (95% CI) | RR@10 | Hit@5 | R@10 | aiohttp | axum | gin | gson | trpc |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| builtin | 0.872 |  | 0.866 | 0.949 | 0.964 | 0.888 | 0.822 | 0.871 | 0.893 | 0.887 |
+| probe | 0.614 | −0.258 (−0.34 to −0.18) | 0.626 | 0.724 | 0.696 | 0.621 | 0.466 | 0.771 | 0.519 | 0.703 |
+| keywords | 0.550 | −0.322 (−0.38 to −0.26) | 0.485 | 0.776 | 0.842 | 0.510 | 0.627 | 0.505 | 0.492 | 0.630 |
+
+The last five columns are nDCG@10 of one repository each (17 to 21 queries). Between probe and `keywords`, the
+difference is +0.063 (−0.02 to 0.14). probe's results are of 3.7 to 4.9 different files per query, those of the other
+two of 8.9 to 10, so probe has fewer chances to find a file. No query failed.
+
+```text
+assay run --gold gin/ --engine probe --engine builtin --engine keywords --no-references --no-times --jobs 1
+```"""
 
 _KARTA = """\
 ## Karta's sweep

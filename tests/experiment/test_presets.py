@@ -251,6 +251,13 @@ def test_colgrep_ladder_has_every_tokenizer_with_both_operators_and_adds_one_sig
         assert set(settings[f"+ {signal}"]["without"]) == left_out
 
 
+@pytest.mark.parametrize(("flags", "primary"), [((), "nDCG(level=lines)@10"), (("--level", "file"), "nDCG@10")])
+def test_colgrep_ladder_is_measured_at_the_level_of_the_gold_set(bench, flags, primary):
+    steps = ("--only", "trigram, all terms", "--only", "identifier, any term")
+    results = ran("colgrep-ladder", "--jobs", "1", "--no-references", *steps, *flags)[1]
+    assert results["comparison"]["primary"] == primary
+
+
 def test_a_or_b_says_who_has_the_larger_number_and_what_may_be_claimed(bench):
     page, results = ran("a-or-b")
     head, *rows = matrix(page, "Ranks")
