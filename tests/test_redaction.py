@@ -79,6 +79,17 @@ def test_environment_of_every_kind_of_secret_is_hidden(monkeypatch, name):
     assert "/home/joe/value-of-it" not in environment_secrets()
 
 
+def test_passwords_in_addresses_of_the_environment_are_hidden(monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "https://me:p%40ss-word-1@host/simple")
+    monkeypatch.setenv(
+        "PIP_EXTRA_INDEX_URL", "https://one.org/a https://me:pass-word-2@host/a https://token-word-3@host/b"
+    )
+    monkeypatch.setenv("GIT_REMOTE", "ssh://runner@host/a")
+    found = set(environment_secrets())
+    assert {"p%40ss-word-1", "p@ss-word-1", "pass-word-2", "token-word-3"} <= found
+    assert "runner" not in found
+
+
 def test_names_of_secrets_end_with_the_word():
     for name in (
         "apiKey",

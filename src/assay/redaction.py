@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Final
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from assay.errors import AssayError, EngineError
 
@@ -24,6 +24,8 @@ _NAMED: Final = re.compile(
 #: A setting is rejected only if its name ends with such a word, unlike `max_tokens` and `cookie_policy`.
 _ENDS: Final = re.compile(rf"(?:{_WORDS})(?:_?\d+)?$", re.IGNORECASE)
 _VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
+#: The password in a URL such as that of PIP_INDEX_URL, or a token in place of user and password.
+_LOGIN: Final = re.compile(r"://(?:[^\s/?#:@]*:(?P<password>[^\s/?#]*)|(?<=https://)(?P<token>[^\s/?#:@]+))@")
 #: Values that settings read from the environment, redacted for every engine: programs inherit all variables and may
 #: print them.
 _DECLARED: Final[set[str]] = set()
@@ -72,8 +74,15 @@ def _make_redactor(values: tuple[str, ...]) -> Redactor:
 
 
 def environment_secrets() -> tuple[str, ...]:
-    """Return registered values and the values of environment variables with secret names; omit paths."""
+    """Return registered values, the values of environment variables with secret names, and passwords in their URLs.
+
+    Paths are omitted.
+    """
     values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)} | _DECLARED
+    for value in (value for value in os.environ.values() if "://" in value):
+        for match in _LOGIN.finditer(value):
+            password = match["password"] or match["token"] or ""
+            values |= {password, unquote(password)}
     return tuple(sorted(value for value in values if value and not is_path(value)))
 
 

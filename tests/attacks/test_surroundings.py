@@ -133,16 +133,20 @@ def test_long_lines_and_deep_folders(world: World, attack: Attack) -> None:
 
 
 SECRET = "sk-attack-9f8e7d6c5b4a39281706"
-PLACES = ("OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_PASSWORD", "DATABASE_AUTH_KEY")
+PLACES = (
+    "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_PASSWORD", "DATABASE_AUTH_KEY", "CHAT_ACCESS", "PIP_INDEX_URL",
+)  # fmt: skip
 
 
 def test_tokens_are_in_no_byte_that_is_written(world: World, attack: Attack) -> None:
     """The tool prints every variable, in several encodings, on stdout and stderr, and fails with it."""
     tokens = {name: f"{SECRET}{number}" for number, name in enumerate(PLACES)}
+    variables = tokens | {"PIP_INDEX_URL": f"http://me:{tokens['PIP_INDEX_URL']}@127.0.0.1:1/simple"}
     tool = world.base / "tool.py"
     base = (
         "import base64, json, os, sys, urllib.parse\n"
-        f"values = [os.environ[name] for name in {PLACES!r}]\n"
+        f"values = [os.environ[name].rpartition('@')[0].rpartition(':')[2] or os.environ[name] for name in {PLACES!r}]\n"
+        "values.append(os.environ['PIP_INDEX_URL'])\n"
         "forms = [f(v) for v in values for f in (str, json.dumps, lambda v: base64.b64encode(v.encode()).decode(), urllib.parse.quote)]\n"
     )
     ends = {
@@ -164,6 +168,19 @@ env = {{ INNER = "{{env:MY_PASSWORD}}" }}
 kind = "http"
 url = "http://127.0.0.1:1/search?q={{query}}"
 headers = {{ Authorization = "Bearer {{env:GITHUB_TOKEN}}" }}
+
+[engines.server]
+kind = "mcp"
+command = ["{python}", "{tool}", "--token", "{{env:DATABASE_AUTH_KEY}}"]
+tool = "search"
+arguments = {{ query = "{{query}}" }}
+path = "results[].path"
+env = {{ INNER = "{{env:MY_PASSWORD}}" }}
+
+[search.index.description]
+url = "http://127.0.0.1:1/v1"
+model = "chat"
+token_env = "CHAT_ACCESS"
 """
     (world.repo / "assay.toml").write_text(
         '[run]\ngold = ["gold.yaml"]\n' + config.format(python=sys.executable, tool=tool)
@@ -181,8 +198,11 @@ headers = {{ Authorization = "Bearer {{env:GITHUB_TOKEN}}" }}
             ("doctor",),
             ("audit", "mine"),
             ("report", "results"),
+            ("search", "total"),
+            ("run", "--corpus", f"git:http://me:{tokens['GITHUB_TOKEN']}@127.0.0.1:1/a.git", "--engine", "keywords"),
+            ("run", "--corpus", "pypi:absent==1", "--engine", "keywords"),
         ):
-            done = world.assay(*flags, env=world.env(**tokens), timeout=600)
+            done = world.assay(*flags, env=world.env(**variables), timeout=600)
             attack.expect(done.sound, f"{name} {flags} {done}")
             written = {"output": (done.out + done.err).encode()} | tree(world.base)
             for where, data in written.items():
