@@ -16,7 +16,7 @@ def attacks() -> str:
     """Describe the attack suite with the figures of its last run."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
     parts = ["# How we know: attacks", MADE, _INTRODUCTION, _attack_table(figures["attacks"])]
-    growth = [_GROWTH, _growth_table(figures)] if figures["growth"] else []
+    growth = [_GROWTH.format(figures["growth commit"]), _growth_table(figures)] if figures["growth"] else []
     return "\n\n".join([*parts, *growth, _AGAIN]) + "\n"
 
 
@@ -56,7 +56,7 @@ For every grammar, hostile inputs of 100 KB are analyzed: each token of the gram
 one line, random bytes and torn code. The figures are processor time per byte relative to ordinary code of the language;
 the bound is 20, and measurements stop at 40. Files of more than 16 KB with many errors in their first 4 KB are indexed
 as plain text. A file whose first 4 KB are ordinary code may still take up to the limit of time, 0.3 s and 8 µs per
-byte."""
+byte. The commit is {}."""
 
 _AGAIN = """\
 ## Measure again

@@ -71,4 +71,6 @@ def _add_to_file(path: Path, rows: dict[str, tuple[int, int]], growth: dict[str,
         "attacks": dict(sorted({**old.get("attacks", {}), **counts}.items())),
         "growth": dict(sorted({**old.get("growth", {}), **growth}.items())),
     }
+    if growth:
+        figures["growth commit"] = commit
     path.write_text(json.dumps(figures, indent=1) + "\n")
