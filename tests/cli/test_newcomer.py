@@ -39,6 +39,18 @@ def test_drafts_come_first_and_get_no_check_mark(drafts, capsys):
     assert "run `assay gold review` before you rely on them" in (drafts / "results/RESULTS.md").read_text()
 
 
+def test_drafts_are_named_by_gate_and_compare(drafts, capsys):
+    engines = ("--engine", "random", "--engine", "builtin", "--baseline", "random")
+    assert main(["run", "--quiet", "--no-times", "--out", "two", *engines]) == 0
+    capsys.readouterr()
+    for command in (["gate", "two"], ["gate", "two", "--against", "two"], ["compare", "two"]):
+        code, *texts = call(capsys, *command)
+        assert code == 0
+        lines = "".join(texts).splitlines()
+        assert any(line.startswith("! Drafts only: ") for line in lines), lines
+        assert any(line.startswith("  ! 10 of 10 queries are drafts") for line in lines), lines
+
+
 LINES = SMALL | {
     "gold.yaml": re.sub(r"primary: \[(thing\d+\.py)\]", r'primary: ["\1:4-5"]', GOLD_WITHOUT_SPLITS),
     "assay.toml": '[run]\ngold = "gold.yaml"\n',

@@ -21,6 +21,7 @@ from assay.report.query_scores import QueryScores, chance_between, stability
 from assay.report.scored_run import compare_with_baseline, compute_means, mark_identical, note_failed, pick
 from assay.report.sentences import (
     absent_notes,
+    draft_warnings,
     few_queries,
     mark_synthetic,
     notes_on,
@@ -154,7 +155,8 @@ def decide_sides(
 
     failures = {} if old else {e.name: (e.failed, e.asked) for e in new.engines}
     silent = [e.name for e in new.engines if e.role == "candidate" and e.silent]
-    few = few_queries(len(new.scores.units), comparison.primary)
+    queries = len(new.scores.units)
+    few = (*draft_warnings(new.drafts, queries), *few_queries(queries, comparison.primary))
     decision = decide_comparison(
         comparison,
         suite="+".join(mark_synthetic(name, new.synthetic) for name in new.golds),
@@ -168,7 +170,9 @@ def decide_sides(
     compared = [decision.candidate.name, *([decision.baseline.name] if decision.baseline and not old else [])]
     names = [engine_of(name) for name in compared]
     better = reference_warnings(new, new.scores, comparison.primary, names)
-    decision = replace(decision, warnings=(*better, *decision.warnings))
+    # the runs may share only some of the queries
+    drafts = min(new.drafts, decision.queries) if old is None or new.drafts == queries else 0
+    decision = replace(decision, warnings=(*better, *decision.warnings), drafts=drafts)
     # the same rankings in two runs are no sign of a setting without effect
     return replace(decision, reason="") if old and decision.outcome == "identical rankings" else decision
 

@@ -91,6 +91,7 @@ class QueryScores:
     date: str = ""
     skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it did not run
     is_file: bool = False  # whether it was read from a baseline file
+    drafts: int = 0  # queries of the headline
 
     @property
     def dead(self) -> frozenset[str]:
@@ -113,6 +114,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
         tables.append(pick(scores, engines=names, columns=columns))
     values = np.stack([table.values for table in tables])  # repeats × engines × measures × units
     means, noise = means_over(values), query_noise(values)
+    drafts = {(g.name, q.id) for g in first.suite.golds for q in g.queries if q.tags.get("status") == "draft"}
     return QueryScores(
         name=name,
         k=first.k,
@@ -127,6 +129,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
         assay=first.header.assay,
         date=first.header.date,
         skipped=first.header.skipped,
+        drafts=sum((unit.gold, unit.query) in drafts for unit in tables[0].units),
     )
 
 

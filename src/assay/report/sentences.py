@@ -108,10 +108,7 @@ def corpus_notes(run: Run) -> list[str]:
 def _gold_warnings(scored: ScoredRun) -> Iterator[str]:
     from assay.gold.query_properties import find_duplicates, have_same_targets
 
-    drafts = count_drafts(scored)
-    if drafts:
-        verb = "is a draft" if drafts == 1 else "are drafts"
-        yield f"{drafts} of {len(scored.queries)} queries {verb}: run `assay gold review` before you rely on them."
+    yield from draft_warnings(count_drafts(scored), len(scored.queries))
     yield from synthetic_notes(scored.run)
     yield from few_queries(len(scored.headline), scored.primary)
     golds = scored.run.suite.golds
@@ -127,6 +124,12 @@ def _gold_warnings(scored: ScoredRun) -> Iterator[str]:
     deep = sorted({repr(m) for m in evaluation_measures(scored.run.suite) if m.depth > k})
     if deep:
         yield f"The gold set requests {', '.join(deep)}; skipped, because this run has {k} results per query."
+
+
+def draft_warnings(drafts: int, queries: int) -> tuple[str, ...]:
+    verb = "is a draft" if drafts == 1 else "are drafts"
+    text = f"{drafts} of {queries} queries {verb}: run `assay gold review` before you rely on them."
+    return (text,) if drafts else ()
 
 
 def _missing_targets(run: Run) -> Iterator[str]:
