@@ -273,7 +273,8 @@ _PYTHON = """\
 `options` are the arguments of the latter two. `k` is passed to a parameter of that name, else to the second positional
 parameter, unless its default is neither an integer nor None; the results of a function without `k` are cut at k. Any
 other callable is an error (exit code 2). Results are `assay.Hit`s, paths, `path:10-20`, or mappings with `path`,
-`start`, `end` and `score`, best first. A function does not get the corpus. A class does:
+`start`, `end` and `score`, best first. A function is called in the
+directory of the copied corpus. A class gets the corpus:
 
 - `open(corpus)` prepares the engine and returns a session. `corpus.root` is the directory, `corpus.files` the files
   that count, each with `path` (relative to the root), `size`, `language` and `kind`.

@@ -741,6 +741,7 @@ def test_serving_a_folder_without_runs_says_so(shop):
     ("arguments", "error", "hint"),
     [
         (["report", "results", "--frob"], "assay report: unrecognized arguments: --frob", "assay report --help"),
+        (["run", "--limit", "10"], "assay run: unrecognized arguments: --limit 10", "did you mean '-k'?"),
         (["run", "--kk", "10"], "assay run: unrecognized arguments: --kk 10", "did you mean '-k'?"),
         (
             ["report", "--max-sise=3MB"],

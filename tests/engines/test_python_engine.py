@@ -48,6 +48,13 @@ class Engine:
 class Plain(Engine):
     open_within = None
 
+def where(query, k):
+    import os
+    if query == "hang":
+        import time
+        time.sleep(3)
+    return sorted(name for name in os.listdir() if name.endswith(".py"))[:k]
+
 def query_only(query):
     return (f"{query}{number}.py" for number in range(50))
 
@@ -151,3 +158,14 @@ def test_python_engine_that_raises_is_an_error_of_that_query(corpus: Corpus, fol
     engine = make_engine({"kind": "python", "target": "users_engine:wrong", "folder": folder})
     answer = query_session(open_session(engine, corpus).session, "q", 3, WATCHDOG)
     assert (answer.status, answer.error) == (Status.ERROR, "LookupError: no index")
+
+
+def test_python_function_runs_in_the_corpus(corpus: Corpus, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    engine = make_engine({"kind": "python", "target": "users_engine:where", "folder": folder})
+    session = open_session(engine, corpus).session
+    (corpus.root / "only_here.py").touch()
+    assert "only_here.py" in [hit.path for hit in query_session(session, "any", 99).hits]
+    assert query_session(session, "hang", 3, timeout=0.05).status == Status.TIMEOUT
+    assert Path.cwd() == Path(folder)
+    session.close()

@@ -58,6 +58,7 @@ Start with `assay demo`, then run `assay init` in your own repository.
 
 #: Commands that answer one query.
 _BRIEF: Final = frozenset({"search", "related"})
+_LIMITS: Final = frozenset({"--limit", "--max-results", "--top", "--top-k"})  # of other search tools
 _INTERRUPTED = "interrupted; no incomplete results were written"
 
 
@@ -304,6 +305,8 @@ class _Parser(ArgumentParser):
         for word in extra:
             if removed := REMOVED_FLAGS.get(word.partition("=")[0]):
                 return f"remove it: {removed}"
+            if word.partition("=")[0] in _LIMITS and (flag := {"-k", "--k"} & {*self._option_string_actions}):
+                return f"did you mean '{min(flag, key=len)}'?"
             if word.startswith("-") and (near := did_you_mean(word.partition("=")[0], self._option_string_actions)):
                 return near
         return ""

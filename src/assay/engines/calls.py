@@ -8,6 +8,7 @@ uses a new thread. `session_notes` counts abandoned queries. An engine that enfo
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -247,12 +248,15 @@ class _ThreadedSession:
 
     def call(self, function: Callable[[], T], timeout: float | None, hint: str | None = _HINT) -> _CallResult[T]:
         outcome: queue.SimpleQueue[_CallResult[T]] = queue.SimpleQueue()
+        directory = os.getcwd() if os.path.isdir(".") else None
         try:
             with waiting():  # so that an engine may index in several processes
                 self._calls.put(lambda: outcome.put(_run(function)))
                 return outcome.get(timeout=timeout)
         except queue.Empty:
             self.abandoned = True
+            if directory is not None:  # an abandoned Python function is in the corpus
+                os.chdir(directory)
             self.end()
             self._start()
             late = EngineTimeoutError(f"no answer after {format_duration(timeout)}", hint=hint)

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from operator import attrgetter
@@ -98,7 +99,10 @@ def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine
             raise EngineError(
                 f"{read.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and `options`"
             ) from problem
-    return PythonEngine(as_engine(cast(Engine, target)), settings=read)
+    engine = as_engine(cast(Engine, target))
+    return PythonEngine(
+        replace(engine, in_corpus=True) if isinstance(engine, FunctionEngine) else engine, settings=read
+    )
 
 
 def _import_target(settings: PythonSettings, base: Path) -> object:
@@ -181,6 +185,7 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
 class FunctionEngine(EngineDefaults):
     function: Search
     style: CallStyle = "positional"
+    in_corpus: bool = False  # call the function in the directory of the corpus, which it gets no other way
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -190,14 +195,27 @@ class FunctionEngine(EngineDefaults):
     def fingerprint(self) -> str:
         return fingerprint_of(self.config, digest_modules(qualified_name(self.function).partition(":")[0]))
 
-    def open(self, corpus: Corpus) -> Session:  # noqa: ARG002 - part of the protocol
-        return self
+    def open(self, corpus: Corpus) -> Session:
+        return _CorpusSession(self, corpus.root) if self.in_corpus else self
 
     def search(self, query: str, k: int) -> EngineReply:
         if self.style == "query":
             reply = read_reply(self.function(query))
             return replace(reply, hits=reply.hits[:k])
         return read_reply(self.function(query, k) if self.style == "positional" else self.function(query, k=k))
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _CorpusSession:
+    engine: FunctionEngine
+    root: Path
+
+    def search(self, query: str, k: int) -> EngineReply:
+        with chdir(self.root):  # of the process: calls.py restores the directory after a timeout
+            return self.engine.search(query, k)
 
     def close(self) -> None:
         pass

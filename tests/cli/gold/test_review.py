@@ -551,10 +551,10 @@ def test_one_person_reviews_drafts_with_at_most_two_inputs_each(shop, capsys, mo
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n')
     run_git(shop, "init", "-q")
     run_git(shop, "config", "user.name", "Ada Lovelace")
-    monkeypatch.setattr("sys.stdin", Terminal("a\ne\nwhat do customers abroad pay?\nr\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("a\ne\n\ne\nwhat do customers abroad pay?\nr\n"))
     code, out, err = call(capsys, "review")
     assert code == 0, err
-    assert "Ada-Lovelace: 3 votes saved, 0 open.\n4 inputs, 1.3 per vote." in out
+    assert "Ada-Lovelace: 3 votes saved, 0 open.\n6 inputs, 2.0 per vote." in out
     assert called(capsys, "review", "--accept")["queries"] == 2
     queries = {query.id: query for query in load_gold(shop / "gold.yaml").golds[0].queries}
     assert {name: query.headline for name, query in queries.items()} == {

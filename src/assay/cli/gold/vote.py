@@ -103,7 +103,7 @@ def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> None:
     alone = set(list_reviewers(workspace.queue)) <= {log.reviewer}
 
     def ask(item: ReviewItem, position: str) -> VoteInput | None:
-        print_item(args, workspace, item, position)
+        print_item(args, workspace, item, position, f"query: {item.query.headline}")  # again below the code
         values = (*vote_values(item.kind), *([_REWORD] if item.kind == "query" else []))
         question = vote_question(item.kind) + (f", {_REWORD}" if _REWORD in values else "")
         return ask_vote(
@@ -165,12 +165,17 @@ def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str], *
         if answer.casefold() in _WORDS:
             return VoteInput(item, _WORDS[answer.casefold()], "")
         matches = [value for value in values if value.startswith(answer.casefold())]
-        if len(matches) == 1:
+        if matches == [_REWORD]:
+            text = _ask_line("new query: ")
+            if text is None:
+                return None
+            if text:
+                return VoteInput(item, _REWORD, text)
+            info(args, "the query is unchanged: nothing was typed")
+        elif len(matches) == 1:
             break
-        info(args, f"expected one of {', '.join(values)}, got '{answer}'")
-    if matches[0] == _REWORD:
-        text = _ask_line("new query: ")
-        return None if text is None else VoteInput(item, _REWORD if text else "", text)
+        else:
+            info(args, f"expected one of {', '.join(values)}, got '{answer}'")
     if reason:
         return VoteInput(item, matches[0], reason)
     while not (typed := _ask_line("why: ")):
