@@ -1,4 +1,4 @@
-"""The commands compare and plan: engines of one run, two runs or tables of values, and the sample size."""
+"""The commands `compare` (engines of one run, two runs, or tables of values) and `plan` (sample size)."""
 
 from __future__ import annotations
 

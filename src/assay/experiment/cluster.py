@@ -209,7 +209,7 @@ def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
 
 @contextmanager
 def _silenced_loggers() -> Iterator[None]:
-    """Silence the loggers of Dask and Tornado; loggers without a level inherit that of their parent."""
+    """Silence Dask and Tornado; child loggers without a level of their own inherit it."""
     names = {name for name in logging.Logger.manager.loggerDict if name.split(".")[0] in _LOGGERS} | {*_LOGGERS}
     levels = {name: logging.getLogger(name).level for name in names}
     changed = {name: level for name, level in levels.items() if level or name in _LOGGERS}

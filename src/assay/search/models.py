@@ -169,7 +169,8 @@ def _check(model: InstallableModel, file: str, data: bytes, path: Path) -> None:
     actual = hashlib.sha256(data).hexdigest()
     if actual != model.sha256[file]:
         message = f"expected sha256 {model.sha256[file]}, got {actual}; nothing was installed"
-        raise ConfigError(message, file=path.name, hint="download the package again; if that fails, it was changed")
+        hint = "download it again; if the digest still differs, the published file has changed"
+        raise ConfigError(message, file=path.name, hint=hint)
 
 
 def list_models(store: Store | None = None) -> Iterator[tuple[InstallableModel, Path | None]]:

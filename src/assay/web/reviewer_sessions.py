@@ -28,7 +28,7 @@ _DIGITS, _TRIES = 6, 5
 
 @dataclass(frozen=True, slots=True)
 class ReviewerState:
-    """Signed-in reviewers, and browsers that have shown other votes."""
+    """Reviewers who are signed in, and the browsers in which votes of other reviewers were shown."""
 
     browsers: dict[str, str]  # by case-folded name
     names: dict[str, str]  # by browser

@@ -259,7 +259,7 @@ def test_a_bare_repository_says_what_to_do_for_its_history(here, repository, cap
     run_git(here, "clone", "-q", "--bare", "code", "bare.git")
     assert main(["gold", "mine", "git:bare.git@main", "--set", "gold.yaml"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "git:bare.git has no work tree; check out main and use the work tree" in printed
+    assert "git:bare.git has no work tree; clone it and use the clone as the corpus" in printed
 
 
 def test_an_endpoint_proposes_and_lint_looks_at_it(here, tree, capsys):  # noqa: F811

@@ -51,9 +51,9 @@ def analysis_plan_of(run: Run, *others: Run) -> AnalysisPlan:
 
 
 def fall_back_to_files(plan: AnalysisPlan, *runs: Run) -> AnalysisPlan:
-    """Return the plan, by file if its level is automatic and an engine under test returns no lines.
+    """Return the plan, at file level if its level is automatic and an engine under test returns no lines.
 
-    A path alone matches no target with lines: by lines such an engine would lose by its granularity.
+    A path alone matches no target with lines: at line level such an engine would lose only by its output format.
     """
     from assay.scoring import parse_measure
 

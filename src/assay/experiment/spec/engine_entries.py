@@ -315,7 +315,8 @@ def _is_builtin(settings: Settings, directory: Path) -> bool:
 def read_requires(requires: object) -> tuple[str, ...]:
     items = [requires] if isinstance(requires, str) else requires
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        raise ConfigError(f"requires: expected a list of texts, got {requires!r}", hint='for example ["tool:rg"]')
+        message = f"requires: expected a list of strings, got {requires!r}"
+        raise ConfigError(message, hint='write requires = ["tool:rg"]')
     for item in items:
         kind, _, name = item.partition(":")
         if kind not in ("env", "tool", "extra") or not name.strip():

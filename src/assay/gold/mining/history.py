@@ -192,7 +192,7 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
         raise SetupError("the history of a remote repository is not available; use a local clone as the corpus")
     top = find_work_tree(Path(spec.value).expanduser().resolve())
     if top is None:
-        raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'HEAD'} and use the work tree")
+        raise SetupError(f"git:{spec.value} has no work tree; clone it and use the clone as the corpus")
     directory = top / (spec.root or "")
     if not directory.is_dir():
         raise SetupError(f"the work tree of git:{spec.value} has no directory {spec.root}")
