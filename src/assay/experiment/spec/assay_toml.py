@@ -252,7 +252,7 @@ def _engines(config: MergedConfig, named: Mapping[str, str]) -> Mapping[str, Set
         if name in engines and not {"kind", "preset"} & set(engines[name]):  # only changed by --set
             base = engines[text] if text in engines and text != name else settings_table(text)
             engines[name] = merge(base, engines[name])
-    register_secrets([engines, config.data.get("variants", {}), config.data.get("sweeps", {})])
+    register_secrets([engines, *(config.data.get(name, {}) for name in ("variants", "sweeps", "search"))])
     for name, table in engines.items():
         if not {"kind", "preset"} & set(table):
             hint = 'add kind = "command" (or another), or preset = "semble"; `assay engines` lists both'
