@@ -51,6 +51,27 @@ def test_drafts_are_named_by_gate_and_compare(drafts, capsys):
         assert any(line.startswith("  ! 10 of 10 queries are drafts") for line in lines), lines
 
 
+def test_paths_outside_the_corpus_are_the_outcome(drafts, capsys):
+    (drafts / "far.py").write_text(
+        "def search(query, k):\n    return ['/srv/old/notes.md', 'elsewhere/README.md'][:k]\n"
+    )
+    out = run(capsys, "far", "mine=python:far:search")
+    _, gated, _ = call(capsys, "gate", "far", "--baseline", "builtin", "--engine", "mine")
+    assert call(capsys, "gate", "far", "--against", "far", "--engine", "mine")[0] == 4
+    assert "--kind code" not in out
+    for text in (out, gated):
+        lines = text.splitlines()
+        assert any("mine returned no path that exists in the corpus" in line for line in lines), text
+        assert any(re.match("  Next: .*/srv/old/notes.md$", line) for line in lines), text
+    assert gated.splitlines()[-1] == "assay gate: engine failed (exit 4)"
+
+
+def run(capsys, name, *engines):
+    specs = [part for engine in ("builtin", *engines) for part in ("--engine", engine)]
+    _, out, err = call(capsys, "run", "--no-times", "--out", name, "--baseline", "builtin", *specs)
+    return out + err
+
+
 LINES = SMALL | {
     "gold.yaml": re.sub(r"primary: \[(thing\d+\.py)\]", r'primary: ["\1:4-5"]', GOLD_WITHOUT_SPLITS),
     "assay.toml": '[run]\ngold = "gold.yaml"\n',

@@ -367,11 +367,11 @@ command(
       assay gate r1 r2 r3 --against base.json         gate the repeats of one run
 
     0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
-    engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a
-    warning. If rankings vary between runs, the baseline needs several runs (`assay run --repeat 5`): a single one may
-    be an outlier. A changed corpus of the same repository is compared, and its changed files are named. --github
-    reports to GitHub Actions: job summary, annotations, and one comment on the pull request, with the token in
-    GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
+    engine's queries failed, or it returned no results or no path of the corpus · 5 not comparable. Without --strict,
+    inconclusive is 0 with a warning. If rankings vary between runs, the baseline needs several runs (`assay run
+    --repeat 5`): a single one may be an outlier. A changed corpus of the same repository is compared, and its changed
+    files are named. --github reports to GitHub Actions: job summary, annotations, and one comment on the pull
+    request, with the token in GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
     """,
     value("results", f"Directory of the candidate run, or several for repeats {shared.RUN_DEFAULT}", nargs="*"),
     flag("--against PATH", "Compare with this run directory, baseline file or eval_results.json", repeatable=True),

@@ -334,7 +334,8 @@ def _suggest_code(args: Namespace, run: Run) -> None:
     targets = [target.span.path for gold in run.suite.golds for query in gold.queries for target in query.targets]
     code = sum(map(_is_code, targets))
     for engine in run.engines if code > _MOSTLY * len(targets) else ():
-        paths = [hit.path for ranking in engine.rankings for hit in ranking.hits]
+        hits = [(ranking.gold, hit.path) for ranking in engine.rankings for hit in ranking.hits]
+        paths = [path for gold, path in hits if path in run.lines[gold]]
         others = len(paths) - sum(map(_is_code, paths))
         if engine.role == "candidate" and others > _OTHERS * len(paths):
             share = f"{others / len(paths):.0%} of the results of {engine.name} are not"

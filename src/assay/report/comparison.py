@@ -154,7 +154,11 @@ def decide_sides(
         return find_losses(joined, joined.engines[1], joined.engines[0], row.measure)
 
     failures = {} if old else {e.name: (e.failed, e.asked) for e in new.engines}
-    silent = [e.name for e in new.engines if e.role == "candidate" and e.silent]
+    silent = {
+        EngineLabel(e.name, new.name) if old else e.name: e.foreign
+        for e in new.engines
+        if e.role == "candidate" and (e.silent or e.foreign)
+    }
     queries = len(new.scores.units)
     few = (*draft_warnings(new.drafts, queries), *few_queries(queries, comparison.primary))
     decision = decide_comparison(
@@ -164,7 +168,7 @@ def decide_sides(
         worst=worst,
         blamed=blamed,
         failures=failures,
-        silent=silent if old is None else [EngineLabel(name, new.name) for name in silent],
+        silent=silent,
         warnings=(*notes_on(new.synthetic, new.golds), *(change_notes(old, new, plan) if old else ()), *few),
     )
     compared = [decision.candidate.name, *([decision.baseline.name] if decision.baseline and not old else [])]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from assay.report.decision import SILENT, Decision, Outcome
+from assay.report.decision import FOREIGN, SILENT, Decision, Outcome
 from assay.report.render.document import (
     Block,
     Card,
@@ -105,7 +105,7 @@ def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDT
         suite=suite,
         of=suite.replace(" on ", " of ", 1),
         mean="–" if mean is None else f"{mean:.3f}",
-        reason=_shorten(decision.reason, max(length, 40)),
+        reason=_shorten(decision.reason.partition(", such as ")[0], max(length, 40)),
     )
 
 
@@ -192,9 +192,12 @@ def _evidence_lines(decision: Decision, show: str) -> list[str]:
     """Return the line of the scope, and one of: the reason, the other engines, the largest losses."""
     if decision.difference is None or decision.outcome == "failed":
         advice = "Next: split the query into words, or compare with --engine keywords"
+        returned = decision.reason.partition(FOREIGN)[2]
+        if returned:
+            advice = _shorten(f"Next: return paths relative to the corpus root, unlike {returned}", _WIDTH - 2)
         return [
             *([f"Scope: {decision.scope}"] if decision.scope else []),
-            *([advice] if decision.reason.endswith(SILENT) else []),
+            *([advice] if returned or decision.reason.endswith(SILENT) else []),
         ]
     sentences = [f"Scope: {decision.scope}"]
     if decision.wins or decision.losses:

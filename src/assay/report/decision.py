@@ -28,6 +28,7 @@ Outcome = Literal[
     "single engine",
 ]
 SILENT: Final = "returned no results for any query"
+FOREIGN: Final = "returned no path that exists in the corpus, such as "
 #: The difference that a set should detect.
 _DETECT: Final = 0.05
 _MAX_LOSSES: Final = 3
@@ -102,21 +103,22 @@ def decide(
     suite: str,
     losses: Sequence[QueryLoss] = (),
     failures: Mapping[str, tuple[int, int]] | None = None,
-    silent: Collection[str] = (),
+    silent: Mapping[str, str] | None = None,
     warnings: Sequence[str] = (),
     report: str = "",
     drafts: int = 0,
 ) -> Decision:
     """Decide on one engine of a comparison.
 
-    `failures` has the failed and all queries of engines that failed; `silent` engines returned no results.
+    `failures` has the failed and all queries of engines that failed; `silent` has engines without
+    results (an empty string), or whose results are not in the corpus (an example).
     """
     row = next((row for row in comparison.rows if row.engine == candidate and row.in_family), None)
     baseline = row.baseline if row else comparison.baseline
     known = {engine.name: engine for engine in engines}
     means = [mean for mean in comparison.means if mean.measure == comparison.primary]
     mine = next((mean for mean in means if mean.engine == candidate), None)
-    outcome, reason = _outcome(row, candidate, baseline, comparison, failures or {}, silent)
+    outcome, reason = _outcome(row, candidate, baseline, comparison, failures or {}, silent or {})
     others = [engine for engine in known.values() if engine.name not in (candidate, baseline)]
     sign = -1.0 if _higher_is_better(comparison.primary) else 1.0
     others.sort(key=lambda engine: (engine.mean is None, sign * (engine.mean or 0.0), engine.name))
@@ -164,7 +166,7 @@ def decide_comparison(
     worst: bool = False,
     blamed: Collection[str] = (),
     failures: Mapping[str, tuple[int, int]] | None = None,
-    silent: Collection[str] = (),
+    silent: Mapping[str, str] | None = None,
     warnings: Sequence[str] = (),
 ) -> Decision:
     """Decide on the engine of a family with the largest gain; with `worst`, on the one with the worst outcome.
@@ -189,7 +191,7 @@ def decide_comparison(
     if worst and comparison.failed:
         row = None
     candidate = row.engine if row else next(names, comparison.baseline)
-    outcomes = {row.engine: _outcome(row, row.engine, row.baseline, comparison, {})[0] for row in rows if worst}
+    outcomes = {row.engine: _outcome(row, row.engine, row.baseline, comparison, {}, {})[0] for row in rows if worst}
     shown = {candidate, comparison.baseline, *(row.engine for row in rows), *([row.baseline] if row else [])}
     engines = [
         DecidedEngine(
@@ -256,14 +258,14 @@ def _outcome(
     baseline: str,
     comparison: Comparison,
     failures: Mapping[str, tuple[int, int]],
-    silent: Collection[str] = (),
+    silent: Mapping[str, str],
 ) -> tuple[Outcome, str]:
     for name in (candidate, baseline):
         failed, asked = failures.get(name, (0, 0))
         if failed > FAILED_SHARE * asked or name in comparison.failed:
             return "failed", f"{name} failed on {f'{failed} of {asked} queries' if failed < asked else 'every query'}"
         if name in silent:
-            return "failed", f"{name} {SILENT}"
+            return "failed", f"{name} {FOREIGN if silent[name] else SILENT}{silent[name]}"
     if row is None or row.verdict is None:
         return "single engine", "there is no second engine"
     if row.identical:

@@ -137,5 +137,15 @@ def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float
     return [engine.name for engine in sorted(known, key=key)]
 
 
+def foreign_paths(run: Run) -> dict[str, str]:
+    """Return the engines whose results contain no path of the corpora, each with a path as returned."""
+    found = {}
+    for engine in run.engines if run.lines else ():
+        hits = [(ranking.gold, hit.path) for ranking in engine.rankings for hit in ranking.hits]
+        if hits and engine.role == "candidate" and not any(path in run.lines.get(gold, ()) for gold, path in hits):
+            found[engine.name] = hits[0][1]
+    return found
+
+
 def failed_engines(run: Run) -> frozenset[str]:
     return frozenset(engine.name for engine in run.engines if engine.failed_throughout)

@@ -245,9 +245,8 @@ def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
     for engine in engines:
         share = engine.failed / engine.asked if engine.asked else 1.0
         detail = answered_text(engine, sides.new.repeats)
-        yield GateCheck(
-            "failures", f"{engine.name}: queries answered", share <= FAILED_SHARE and not engine.silent, 4, detail
-        )
+        answered = share <= FAILED_SHARE and not engine.silent and not engine.foreign
+        yield GateCheck("failures", f"{engine.name}: queries answered", answered, 4, detail)
     for engine in engines:
         if engine.wavering:
             detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.digests import digest_of
 from assay.errors import NotComparableError
+from assay.report.family import foreign_paths
 from assay.report.render.formatting import count
 from assay.report.scored_run import FAILED_SHARE, pick
 from assay.report.sentences import synthetic_sets
@@ -54,6 +55,7 @@ class EngineScores:
     changed: float = 0.0  # share of queries whose ranking differs between repeats
     noise: tuple[float, ...] = ()  # variance of a run's mean from single queries, by measure; 0 of a single run
     troubles: tuple[UnstableQuery, ...] = ()
+    foreign: str = ""  # a returned path, if none exists in the corpus
 
     @property
     def dead(self) -> bool:
@@ -199,6 +201,7 @@ def _engine_scores(runs: Sequence[Run], name: str, means: FloatArray, noise: Flo
         answers=tuple(map(_rankings_digest, repeats)),
         means=tuple(tuple(map(float, row)) for row in means),
         changed=changed,
+        foreign=next((paths[name] for paths in map(foreign_paths, runs) if name in paths), ""),
         noise=tuple(map(float, noise)),
         troubles=tuple(
             UnstableQuery(*key, tuple(of_query)) for key, of_query in statuses.items() if set(of_query) != {Status.OK}
@@ -258,6 +261,8 @@ def answered_text(engine: EngineScores, repeats: int) -> str:
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
     text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; at most {FAILED_SHARE:.0%} allowed)"
+    if engine.foreign:
+        return f"{text}; no returned path exists in the corpus, such as {engine.foreign}"
     if engine.dead or not engine.silent:
         return text
     where = f" in {engine.answers.count('')} of {repeats} repeats" if repeats > 1 else ""
