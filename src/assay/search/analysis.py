@@ -152,7 +152,7 @@ class _Batch:
         self.uncounted = 0
 
     def _number_lines(self, text: bytes) -> tuple[LongArray, LongArray]:
-        """Return the line, from 0, and the number of each word of a text."""
+        """Return the 0-based line and the term number of each word of a text."""
         words = text.translate(_SEPARATED).replace(_LINE_END, b" %b " % _LINE_END).split()
         numbers = np.fromiter(map(self.numbers.__getitem__, words), np.int64, len(words))
         newline = numbers == _NEWLINE

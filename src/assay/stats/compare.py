@@ -87,7 +87,7 @@ def compare(
 def means_only(
     scores: Scores, *, baseline: str, primary: Measure | str, alpha: float = DEFAULT.alpha, cluster: str = "auto"
 ) -> Comparison:
-    """Return a comparison without rows, only with means, for a run with one engine."""
+    """Return a comparison with means but no rows, for a run with one engine."""
     chosen = columns(scores, primary, None)
     rows = table_means(headline(scores, cluster), chosen, alpha, cluster)
     return Comparison(

@@ -271,7 +271,7 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 def masks(
     pairs: TrainingPairs, rows: NDArray[np.int64], codes: NDArray[np.int64], same_file: SameFile
 ) -> NDArray[np.bool_]:
-    """Return which other code may be relevant to each query: equal query or code, or same file (see `same_file`)."""
+    """Return a mask of other code that may be relevant: of an equal query or code, or the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
