@@ -130,7 +130,24 @@ def test_failed_engine_is_not_compared(failures, words):
     )
     results = analyze(replace(run, engines=(run.engines[0], replace(run.engines[1], rankings=broken))), PLAN)
     assert (results.decision.outcome, results.decision.candidate.failed) == ("failed", failures)
-    assert card(results.decision).lines[0] == f"✗ b failed on {words} of gold0"
+    lines = card(results.decision, more=": assay score --full").lines
+    assert lines[0] == f"✗ b failed on {words} of gold0"
+    if failures < 40:
+        assert lines[-1].startswith("! First message: down")
+
+
+def test_warning_is_cut_at_the_end_of_a_word():
+    decision = analyze(lab({"a": OFTEN_LOW, "b": OFTEN_HIGH}), PLAN).decision
+    words = [f"word{number}" for number in range(30)]
+    for more in (" below", " with --full", ": assay score results-of-today --full"):
+        line = card(replace(decision, warnings=(" ".join(words), "another")), more=more).lines[-1]
+        shown = line.removeprefix("! ").removesuffix(f" (+1{more})")
+        assert shown.endswith("…")
+        assert shown[:-1].split() == words[: len(shown.split())]
+        assert len(line) <= 78
+    usual = "keywords (0.583) scores better than mine (0.411)."
+    line = card(replace(decision, warnings=(usual, "another")), more=" with --full").lines[-1]
+    assert line == f"! {usual[:-1]} (+1 with --full)"
 
 
 def test_single_engine_has_its_mean_and_interval():
@@ -237,6 +254,6 @@ def test_reference_that_scores_better_is_the_first_warning():
     engines = (*run.engines[:2], replace(run.engines[2], role="reference"))
     decision = analyze(replace(run, engines=engines), PLAN).decision
     best, mean = (f"{np.mean([ndcg(rank) for rank in ranks]):.3f}" for ranks in (OFTEN_HIGH, OFTEN_LOW))
-    warning = f"The reference keywords ({best}) scores better than b ({mean}) and a ({mean})."
+    warning = f"keywords ({best}) scores better than b ({mean}) and a ({mean})."
     assert decision.warnings[0] == warning
     assert card(decision).lines[-1].startswith(f"! {warning[:30]}")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -163,7 +164,8 @@ def hostile(shop):
 
 def test_hostile_engine_is_text_in_markdown(shop):
     page = to_markdown(document(results(hostile(shop))))
-    assert "<script" not in page
+    fenced = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
+    assert "<script" not in fenced.sub("", page)
     assert "](javascript" not in page.replace("\\]", "")
     assert " @team" not in page
     assert not set(page) & {"\x1b", "\x00", "\x07", "\u202e", "\ud800"}

@@ -49,6 +49,7 @@ _SHORTEST: Final = 6
 #: Where a warning may end on a card.
 _CLAUSE: Final = re.compile(r"[;:.] | \((?!\d*\.\d)|, such as ")
 _LEAST_CLAUSE: Final = 21  # characters: it names more than an engine
+_FIRST: Final = "First message: "
 _PLAN: Final = " (assay plan)"
 _SMALLEST_P: Final = 0.001
 
@@ -81,8 +82,10 @@ def _last_line(decision: Decision, place: str, more: str) -> str:
     others = len(decision.warnings) - 1
     tail = f" (+{others}{more})" if others else ""
     text, width = decision.warnings[0].rstrip("."), _WIDTH - 4 - len(tail)
+    if decision.outcome == "failed" and text.startswith(f"{decision.reason} ("):  # the headline has the numbers
+        text = text[max(0, text.find(_FIRST)) :]
     clauses = [text[: match.start()] for match in _CLAUSE.finditer(text, _LEAST_CLAUSE) if match.start() <= width]
-    return f"! {text if len(text) <= width else clauses[-1] if clauses else _shorten(text, width)}{tail}"
+    return f"! {text if len(text) <= width else clauses[-1] if clauses else _cut_words(text, width)}{tail}"
 
 
 def run_card(decision: Decision, directory: str, *, full: bool = False) -> Card:
@@ -129,6 +132,12 @@ def _namings(decision: Decision) -> list[Decision]:
 def _shorten(text: str, length: int) -> str:
     flat = " ".join(strip_control(text).split())
     return flat if len(flat) <= length else f"{flat[: length - 1]}…"
+
+
+def _cut_words(text: str, length: int) -> str:
+    """Shorten a text at the end of a word, if it has several."""
+    words = _shorten(text, length)
+    return f"{words.rpartition(' ')[0] or words[:-1]}…" if words.endswith("…") else words
 
 
 def _scores_line(decision: Decision) -> str:

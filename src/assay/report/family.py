@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from assay.report.render.formatting import SHOWN, clip
 from assay.scoring import parse_measure
 from assay.types import AnalysisPlan, EngineRole, Run, Scores
 
@@ -143,7 +144,7 @@ def foreign_paths(run: Run) -> dict[str, str]:
     for engine in run.engines if run.lines else ():
         hits = [(ranking.gold, hit.path) for ranking in engine.rankings for hit in ranking.hits]
         if hits and engine.role == "candidate" and not any(path in run.lines.get(gold, ()) for gold, path in hits):
-            found[engine.name] = hits[0][1]
+            found[engine.name] = clip(hits[0][1], SHOWN.example)
     return found
 
 

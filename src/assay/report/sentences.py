@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from assay.report.family import RunLike, score_gains
 from assay.report.render.formatting import SHOWN, clip, count
-from assay.report.scored_run import ScoredRun, measure_text
+from assay.report.scored_run import FAILED_SHARE, ScoredRun, measure_text
 from assay.scoring import evaluation_measures, parse_measure
 from assay.stats.records import Comparison
 from assay.types import AnalysisPlan, EngineRun, Run, Scores, Status
@@ -42,8 +42,8 @@ def run_warnings(
     run, plan = scored.run, scored.plan
     grave = [each for each in diagnostics if each.grave]
     answers = any(ranking.hits for engine in run.engines if engine.name == challenger for ranking in engine.rankings)
-    compared, engines = (challenger, plan.baseline), zip(run.engines, summaries, strict=True)
-    return (
+    compared, engines = (challenger, plan.baseline), list(zip(run.engines, summaries, strict=True))
+    warnings = (
         *(f"{name} returned no results: {_SILENT}." for name in silent),
         *map(_mismatch_text, mismatches),
         *(each.text for each in grave if each.kind == "paths only"),
@@ -54,6 +54,9 @@ def run_warnings(
         *_missing_targets(run),
         *(each.text for each in grave if each.kind != "paths only"),
     )
+    failed = [e.name for e, facts in engines if FAILED_SHARE * facts.asked < facts.failed < facts.asked]
+    first = tuple(f"{name} failed on " for name in failed if name in compared)  # the headline of the card
+    return tuple(sorted(warnings, key=lambda text: not text.startswith(first)))
 
 
 def headline_phrasings(forms: Sequence[str], primary: str) -> str:
@@ -199,7 +202,7 @@ def reference_warnings(run: RunLike, scores: Scores, primary: str, names: Sequen
         return ()
     sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
     texts = [f"{name} ({sign * gains[name]:.3f})" for name in (best, *beaten)]
-    return (f"The reference {texts[0]} scores better than {' and '.join(texts[1:])}.",)
+    return (f"{texts[0]} scores better than {' and '.join(texts[1:])}.",)
 
 
 def few_queries(queries: int, primary: str) -> tuple[str, ...]:
