@@ -125,7 +125,7 @@ def test_identical_rankings_and_same_scores_are_told_apart():
 def test_failed_engine_is_not_compared(failures, words):
     run = lab({"a": OFTEN_LOW, "b": OFTEN_HIGH})
     broken = tuple(
-        Ranking(r.gold, r.query, r.form, (), status=Status.ERROR, error="down") if at < failures else r
+        Ranking(r.gold, r.query, r.form, (), status=Status.ERROR, error="sh: down; again") if at < failures else r
         for at, r in enumerate(run.engines[1].rankings)
     )
     results = analyze(replace(run, engines=(run.engines[0], replace(run.engines[1], rankings=broken))), PLAN)
@@ -133,7 +133,7 @@ def test_failed_engine_is_not_compared(failures, words):
     lines = card(results.decision, more=": assay score --full").lines
     assert lines[0] == f"✗ b failed on {words} of gold0"
     if failures < 40:
-        assert lines[-1].startswith("! First message: down")
+        assert lines[-1].startswith("! First message: sh: down; again")
 
 
 def test_warning_is_cut_at_the_end_of_a_word():

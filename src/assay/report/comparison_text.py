@@ -83,7 +83,7 @@ def _last_line(decision: Decision, place: str, more: str) -> str:
     tail = f" (+{others}{more})" if others else ""
     text, width = decision.warnings[0].rstrip("."), _WIDTH - 4 - len(tail)
     if decision.outcome == "failed" and text.startswith(f"{decision.reason} ("):  # the headline has the numbers
-        text = text[max(0, text.find(_FIRST)) :]
+        return f"! {_cut_words(text[max(0, text.find(_FIRST)) :], width)}{tail}"
     clauses = [text[: match.start()] for match in _CLAUSE.finditer(text, _LEAST_CLAUSE) if match.start() <= width]
     return f"! {text if len(text) <= width else clauses[-1] if clauses else _cut_words(text, width)}{tail}"
 
@@ -137,7 +137,7 @@ def _shorten(text: str, length: int) -> str:
 def _cut_words(text: str, length: int) -> str:
     """Shorten a text at the end of a word, if it has several."""
     words = _shorten(text, length)
-    return f"{words.rpartition(' ')[0] or words[:-1]}…" if words.endswith("…") else words
+    return f"{(words.rpartition(' ')[0] or words[:-1]).rstrip(' :;,(')}…" if words.endswith("…") else words
 
 
 def _scores_line(decision: Decision) -> str:
