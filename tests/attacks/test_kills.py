@@ -62,7 +62,8 @@ def test_kill_run_and_resume(world: World, attack: Attack) -> None:
 
     def check() -> str | None:
         left = results(world) if (world.repo / "results" / "results.json").exists() else whole
-        if left != whole:
+        # a run that was killed while it wrote the times is complete; the next one removes the file
+        if {name: data for name, data in left.items() if not name.startswith(".timings.json.")} != whole:
             return f"half a run: {sorted(left)}"
         done = world.assay(*RUN)
         return None if done.code == 0 and results(world) == whole else f"resumed: {done}"
