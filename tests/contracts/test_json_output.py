@@ -272,7 +272,7 @@ def test_cache(documents, tmp_path):
     documents.workspace = Workspace(documents.workspace.root, tmp_path / "home")
     asked = ["--engine", "builtin", "--no-references", "--baseline", "builtin"]
     assert documents.workspace.call("run", "--quiet", "--out", "cached", *asked).code == 0
-    sizes = ["bytes", "artefacts", "oldest", "newest", "share", "left"]
+    sizes = ["bytes", "artifacts", "oldest", "newest", "share", "left"]
     documents.recorded("cache", "cache", hidden=sizes)
     documents.printed("cache", "show")
     documents.recorded("cache-verify", "cache", "verify")
