@@ -80,7 +80,7 @@ def test_sets_of_code_get_a_hint_if_many_results_are_not_code(shop, capsys):
         "".join(json.dumps({"query": text, "path": "shop/tax.py"}) + "\n" for text in texts)
     )
     given = ("run", "--gold", "code.jsonl", "--corpus", ".", "--no-references", "--engine", "one=runfile:run.jsonl")
-    hint = "2 of 2 targets are code, 67% of the results of one are not; --kind code searches only code"
+    hint = "2 of 2 targets are code, 50% of the results of one are not; --kind code searches only code"
     assert hint in call(capsys, *given)[2]
     assert "--kind code" not in call(capsys, *given, "--kind", "code")[2]
 

@@ -67,7 +67,7 @@ def _change_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
         if name not in _settings():
             near = closest_match(name, _settings())
             hint = f"did you mean {near[0]}?" if near else "choose one of the settings in the panel"
-            raise ConfigError(f"unknown setting {name!r}", hint=hint)
+            raise ConfigError(f"cannot change {name!r} here", hint=hint)
         if name.endswith("model") and value not in ("", SHIPPED, _flatten(engine.config).get(name)):
             raise ConfigError(
                 f"{name} = {value!r}: a page cannot select another model",
