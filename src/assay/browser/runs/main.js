@@ -14,9 +14,9 @@ async function openList() {
   const about = await blockJson("runs");
   const main = buildFrame(about.review);
   const list = h("div.runs-list", h("p.note", "Looking for runs…"));
-  const directories = h("p.note");
+  const places = h("p.note");
   const selection = createSelection();
-  fill(main, h("h1", "Runs"), directories, list, selection.bar);
+  fill(main, h("h1", "Runs"), places, list, selection.bar);
   let shown = "";
   const refresh = async () => {
     try {
@@ -25,7 +25,7 @@ async function openList() {
       shown = JSON.stringify(found);
       const { runs, directories } = found;
       const names = directories.map((name, index) => [index ? ", " : null, h("code", name)]);
-      fill(directories, counted(runs.length, "run"), " in and below ", names);
+      fill(places, counted(runs.length, "run"), " in and below ", names);
       selection.keep(runs);
       fill(list, runs.length ? runTable(runs, selection) : noRuns());
     } catch (error) {
